@@ -1,0 +1,158 @@
+"""Read the configuration once: defaults < TOML file < environment < command line.
+
+All mistakes are found in one pass and raised together as `ConfigInvalid`; none shows a secret.
+An empty environment variable counts as not set, because compose files pass those on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from config.errors import ConfigInvalid, Problem
+from config.raw import Raw, converted, raws_of_toml, unknown_name
+from config.resolve import (
+    configured_roles,
+    contradictions,
+    provider_by_environment,
+    resolve_model,
+    without_other_providers,
+)
+from config.schema import ENV_PREFIX, SettingSpec, build, specs_of
+from config.settings import ModelProvider, Settings
+
+CONFIG_ENV_NAME: Final = "THREADWRIGHT_CONFIG"
+# Names with our prefix that are no settings: the file's own, and the one that test runs set.
+_OTHER_ENV_NAMES: Final = (CONFIG_ENV_NAME, "THREADWRIGHT_REQUIRE_BROWSER")
+_FILE_SUFFIX: Final = "_FILE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The settings, and for each path that is not at its default where the value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load_settings(
+    environ: Mapping[str, str], *, overrides: Mapping[str, str] | None = None
+) -> Loaded:
+    """Return the effective settings, or raise `ConfigInvalid` with every problem found.
+
+    `overrides` are values given on the command line, as text, keyed by path.
+    """
+    specs = {spec.path: spec for spec in specs_of(Settings)}
+    problems: list[Problem] = []
+    raws = _read_file(environ.get(CONFIG_ENV_NAME, ""), specs, problems)
+    provider = _provider(environ, raws)
+    problems.extend(_unknown_env_names(environ, specs.values()))
+    used = without_other_providers(environ, provider)
+    for spec in specs.values():
+        if raw := _from_environment(spec, used, problems):
+            raws[spec.path] = raw
+    for path, text in (overrides or {}).items():
+        raws[path] = Raw(value=text, origin="command line", from_text=True)
+    values = dict(converted(raws, specs, problems))
+    settings = _resolved(build(Settings, values), provider, environ)
+    problems.extend(contradictions(settings))
+    if problems:
+        raise ConfigInvalid(problems)
+    return Loaded(settings=settings, origins={path: raw.origin for path, raw in raws.items()})
+
+
+def _resolved(settings: Settings, provider: ModelProvider, environ: Mapping[str, str]) -> Settings:
+    state_dir = settings.state_dir
+    if state_dir == Settings().state_dir and (state_home := environ.get("XDG_STATE_HOME")):
+        state_dir = f"{state_home}/threadwright"
+    if state_dir.startswith("~/"):
+        state_dir = str(Path(environ.get("HOME") or Path.home()) / state_dir[2:])
+    return replace(
+        settings,
+        state_dir=state_dir,
+        model=resolve_model(settings.model, provider),
+        roles=settings.roles or configured_roles(settings),
+    )
+
+
+def _provider(environ: Mapping[str, str], raws: Mapping[str, Raw]) -> ModelProvider:
+    """Return the provider asked for, else the one whose key is there, else the demo model."""
+    stated = environ.get(f"{ENV_PREFIX}MODEL_PROVIDER")
+    if not stated and (raw := raws.get("model.provider")):
+        stated = str(raw.value)
+    if stated and stated != ModelProvider.AUTO:
+        return ModelProvider(stated) if stated in set(ModelProvider) else ModelProvider.DEMO
+    if named := provider_by_environment(environ):
+        return named
+    ours = (
+        f"{ENV_PREFIX}MODEL_API_KEY",
+        f"{ENV_PREFIX}MODEL_API_KEY_FILE",
+        f"{ENV_PREFIX}MODEL_BASE_URL",
+    )
+    if any(environ.get(name) for name in ours) or {"model.api_key", "model.base_url"} & set(raws):
+        return ModelProvider.OPENAI
+    return ModelProvider.DEMO
+
+
+def _read_file(
+    name: str, specs: Mapping[str, SettingSpec], problems: list[Problem]
+) -> dict[str, Raw]:
+    if not name:
+        return {}
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(_unreadable(name, f"named by {CONFIG_ENV_NAME}", error))
+        return {}
+    return raws_of_toml(name, text, specs, problems)
+
+
+def _from_environment(
+    spec: SettingSpec, environ: Mapping[str, str], problems: list[Problem]
+) -> Raw | None:
+    for name in spec.env_names:
+        text, file = environ.get(name), environ.get(name + _FILE_SUFFIX)
+        if spec.is_secret and file:
+            if text:
+                problems.append(
+                    Problem(
+                        where=f"environment {name}",
+                        what=f"is set together with {name}{_FILE_SUFFIX}",
+                        mend="set only one of the two",
+                    )
+                )
+            return _from_secret_file(name + _FILE_SUFFIX, file, problems)
+        if text:
+            return Raw(value=text, origin=f"environment {name}", from_text=True)
+    return None
+
+
+def _from_secret_file(name: str, file: str, problems: list[Problem]) -> Raw | None:
+    try:
+        text = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(_unreadable(file, f"named by {name}", error))
+        return None
+    return Raw(value=text, origin=f"file {file} ({name})", from_text=True)
+
+
+def _unknown_env_names(
+    environ: Mapping[str, str], specs: Iterable[SettingSpec]
+) -> Iterator[Problem]:
+    known = set(_OTHER_ENV_NAMES)
+    for spec in specs:
+        known.update(spec.env_names)
+        if spec.is_secret:
+            known.update(name + _FILE_SUFFIX for name in spec.env_names)
+    for name in sorted(environ):
+        if name.startswith(ENV_PREFIX) and name not in known:
+            yield unknown_name("setting", name, "environment", known)
+
+
+def _unreadable(file: str, why: str, error: Exception) -> Problem:
+    reason = (
+        error.strerror if isinstance(error, OSError) and error.strerror else "is not UTF-8 text"
+    )
+    return Problem(
+        where=file, what=f"cannot be read ({why}): {reason}", mend="mend the path or its rights"
+    )

@@ -1,0 +1,315 @@
+"""Every setting of Threadwright, typed, frozen and documented where it is declared (pure).
+
+A setting `key` of section `[section]` is the TOML key `section.key` and the environment name
+`THREADWRIGHT_<SECTION>_<KEY>`. Values are read once, by `config.load`, and passed inward.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from config.schema import setting
+from config.secret import Secret, SecretUrl
+
+HTTP: Final = ("http", "https")
+
+
+class Role(StrEnum):
+    """A part of the work that a process takes on."""
+
+    API = "api"
+    WORKER = "worker"
+    SLACK = "slack"
+    DISCORD = "discord"
+    WEBHOOK = "webhook"
+    SCHEDULE = "schedule"
+
+
+class ModelProvider(StrEnum):
+    """Whose wire format the model speaks."""
+
+    AUTO = "auto"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    DEMO = "demo"
+
+
+class BusyBehavior(StrEnum):
+    """What becomes of a message that arrives while the agent is running."""
+
+    QUEUE = "queue"
+    INTERRUPT = "interrupt"
+
+
+class LogLevel(StrEnum):
+    """The least severe level that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a log line looks; `auto` is text on a terminal and JSON elsewhere."""
+
+    AUTO = "auto"
+    JSON = "json"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """The one HTTP port: console, API, webhooks, Slack over HTTP, health."""
+
+    host: str = setting("127.0.0.1", "Address to listen on.", aliases=("THREADWRIGHT_HOST",))
+    port: int = setting(
+        8080,
+        "Port to listen on; 0 lets the system choose.",
+        aliases=("THREADWRIGHT_PORT",),
+        at_least=0,
+        at_most=65_535,
+    )
+    public_url: str | None = setting(
+        None, "Address under which people reach the server, for links and callbacks.", schemes=HTTP
+    )
+    body_max_bytes: int = setting(
+        1_048_576,
+        "Largest request body; a larger one gets 413.",
+        at_least=1024,
+        at_most=104_857_600,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSettings:
+    """Postgres. Without an address an embedded one is started under the state directory."""
+
+    url: SecretUrl | None = setting(
+        None, "Postgres address.", aliases=("DATABASE_URL",), schemes=("postgresql", "postgres")
+    )
+    pool_min: int = setting(2, "Connections kept open per process.", at_least=0, at_most=1000)
+    pool_max: int = setting(10, "Most connections per process.", at_least=1, at_most=1000)
+    wait_seconds: float = setting(
+        30.0, "How long to wait at start for the database to answer.", at_least=0, at_most=3600
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisSettings:
+    """Redis, the relay between replicas. Without an address the relay is in memory."""
+
+    url: SecretUrl | None = setting(
+        None,
+        "Redis or Valkey address; needed as soon as there are two replicas.",
+        aliases=("REDIS_URL",),
+        schemes=("redis", "rediss", "unix"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The model that bots use unless their own file says otherwise."""
+
+    provider: ModelProvider = setting(
+        ModelProvider.AUTO,
+        "Wire format; `auto` follows the key or address that is set, else the scripted demo model.",
+    )
+    name: str | None = setting(None, "Model name; empty means the provider's default.")
+    base_url: str | None = setting(
+        None,
+        "Address of the provider or of a compatible server.",
+        aliases=("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"),
+        schemes=HTTP,
+    )
+    api_key: Secret | None = setting(
+        None, "Key for the provider.", aliases=("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+    )
+    context_limit: int = setting(
+        128_000, "Context window in tokens.", at_least=1024, at_most=100_000_000
+    )
+    max_output_tokens: int | None = setting(
+        None, "Most tokens of one answer; empty leaves it to the provider.", at_least=1
+    )
+    temperature: float | None = setting(
+        None, "Sampling temperature; empty leaves it to the provider.", at_least=0, at_most=2
+    )
+    first_token_timeout_seconds: float = setting(
+        60.0, "Longest wait for the first part of an answer.", at_least=1, at_most=86_400
+    )
+    silence_timeout_seconds: float = setting(
+        600.0,
+        "Longest silence within an answer; 0 switches the check off.",
+        at_least=0,
+        at_most=86_400,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """How chats are acquired, held and run."""
+
+    lease_seconds: float = setting(
+        30.0, "A chat whose holder is silent for this long is taken over.", at_least=1, at_most=3600
+    )
+    heartbeat_seconds: float = setting(
+        10.0, "How often a holder says that it is alive.", at_least=0.1, at_most=1200
+    )
+    poll_seconds: float = setting(
+        1.0,
+        "How often runnable chats are looked for when no hint arrives.",
+        at_least=0.05,
+        at_most=86_400,
+    )
+    chats_max: int = setting(
+        1000, "Most chats one replica runs at a time.", at_least=1, at_most=100_000
+    )
+    retry_attempts_max: int = setting(
+        25, "Attempts at one model call before the turn fails.", at_least=1, at_most=1000
+    )
+    steps_max: int = setting(
+        1200, "Model calls in one turn before it is ended.", at_least=1, at_most=100_000
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsSettings:
+    """Tools that are answered outside the engine."""
+
+    # A program answers in seconds, but people in a thread go to lunch and sleep: a day.
+    action_timeout_seconds: float = setting(
+        86_400.0,
+        "How long a chat waits for people or clients to answer.",
+        at_least=1,
+        at_most=2_592_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSettings:
+    """Live parts on their way to readers."""
+
+    buffer_bytes_max: int = setting(
+        1_000_000, "Live parts kept per generation attempt.", at_least=10_000, at_most=1_000_000_000
+    )
+    coalesce_ms: int = setting(
+        30, "Parts of this long are sent to other replicas together.", at_least=0, at_most=5000
+    )
+    subscriber_bytes_max: int = setting(
+        1_000_000,
+        "Unread live parts of one reader; beyond it the reader is reset.",
+        at_least=10_000,
+        at_most=1_000_000_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliverySettings:
+    """Replies on their way into threads."""
+
+    lease_seconds: float = setting(
+        30.0,
+        "A reply whose deliverer is silent for this long is taken over.",
+        at_least=1,
+        at_most=3600,
+    )
+    heartbeat_seconds: float = setting(
+        10.0, "How often a deliverer says that it is alive.", at_least=0.1, at_most=1200
+    )
+    poll_seconds: float = setting(
+        1.0,
+        "How often deliveries are looked for when no hint arrives.",
+        at_least=0.05,
+        at_most=86_400,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSettings:
+    """One Slack app. An app-level token means Socket Mode, a signing secret means HTTP."""
+
+    bot_token: Secret | None = setting(None, "Bot token (xoxb-).", aliases=("SLACK_BOT_TOKEN",))
+    app_token: Secret | None = setting(
+        None, "App-level token (xapp-) for Socket Mode.", aliases=("SLACK_APP_TOKEN",)
+    )
+    signing_secret: Secret | None = setting(
+        None, "Signing secret for requests to /slack/events.", aliases=("SLACK_SIGNING_SECRET",)
+    )
+    api_url: str = setting("https://slack.com/api/", "Address of the Slack Web API.", schemes=HTTP)
+    edit_interval_ms_min: int = setting(
+        3000,
+        "Least time between two edits of a message; Slack asks for 3 s.",
+        at_least=100,
+        at_most=60_000,
+    )
+    busy_behavior: BusyBehavior = setting(
+        BusyBehavior.QUEUE, "What becomes of text typed while the agent is running."
+    )
+    stop_words: tuple[str, ...] = setting(
+        ("stop", "!stop"), "A message in the thread that is only this stops the agent."
+    )
+    stop_reaction: str = setting(
+        "octagonal_sign", "A reaction with this emoji on the reply stops the agent."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscordSettings:
+    """One Discord application."""
+
+    token: Secret | None = setting(None, "Bot token.", aliases=("DISCORD_TOKEN",))
+    api_url: str = setting(
+        "https://discord.com/api/v10", "Address of the Discord API.", schemes=HTTP
+    )
+    gateway_url: str | None = setting(
+        None, "Address of the gateway; empty asks the API for it.", schemes=("ws", "wss")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSettings:
+    """The administrator's way in."""
+
+    token: Secret | None = setting(
+        None, "Bearer token with every right, for the console and to make the first API token."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """What is written to standard error."""
+
+    level: LogLevel = setting(LogLevel.INFO, "Least severe level that is written.")
+    format: LogFormat = setting(
+        LogFormat.AUTO, "`auto` writes text to a terminal and JSON elsewhere."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The whole configuration of one process."""
+
+    state_dir: str = setting(
+        "~/.local/state/threadwright", "Folder for the embedded database and for generated keys."
+    )
+    secret_key: Secret | None = setting(
+        None, "Key that encrypts stored secrets; empty makes one in the state directory."
+    )
+    bots_dir: str | None = setting(
+        None, "Folder with one folder per bot; empty means the bots that come with Threadwright."
+    )
+    roles: tuple[Role, ...] = setting(
+        (), "What this process does; empty means all that is configured."
+    )
+    server: ServerSettings = field(default_factory=ServerSettings)
+    database: DatabaseSettings = field(default_factory=DatabaseSettings)
+    redis: RedisSettings = field(default_factory=RedisSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    tools: ToolsSettings = field(default_factory=ToolsSettings)
+    stream: StreamSettings = field(default_factory=StreamSettings)
+    delivery: DeliverySettings = field(default_factory=DeliverySettings)
+    slack: SlackSettings = field(default_factory=SlackSettings)
+    discord: DiscordSettings = field(default_factory=DiscordSettings)
+    admin: AdminSettings = field(default_factory=AdminSettings)
+    log: LogSettings = field(default_factory=LogSettings)
