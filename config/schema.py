@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 from config.secret import Secret
 
 ENV_PREFIX: Final = "THREADWRIGHT_"
-SectionT = TypeVar("SectionT")
-ValueT = TypeVar("ValueT")
+SomeSection = TypeVar("SomeSection")
+SomeValue = TypeVar("SomeValue")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +28,14 @@ class Limits:
 
 
 def setting(
-    default: ValueT,
+    default: SomeValue,
     doc: str,
     *,
     aliases: tuple[str, ...] = (),
     at_least: float | None = None,
     at_most: float | None = None,
     schemes: tuple[str, ...] = (),
-) -> ValueT:
+) -> SomeValue:
     """Declare one setting of a section dataclass; what is returned is the dataclass field.
 
     `aliases` are further environment names, the ones its ecosystem uses; the systematic
@@ -95,8 +95,8 @@ def specs_of(section_class: type, section: str = "") -> tuple[SettingSpec, ...]:
 
 
 def build(
-    section_class: type[SectionT], values: Mapping[str, object], section: str = ""
-) -> SectionT:
+    section_class: type[SomeSection], values: Mapping[str, object], section: str = ""
+) -> SomeSection:
     """Build a section, inner sections included, from values keyed by path; defaults fill gaps."""
     hints = typing.get_type_hints(section_class)
     arguments: dict[str, object] = {}
