@@ -146,7 +146,6 @@ class AnswerAction:
     """The answer to one pending dynamic call; the chat goes on when none is left."""
 
     action_id: ActionId
-    tool_call_id: ToolCallId
     result: Any
     is_error: bool = False
     by: Author | None = None

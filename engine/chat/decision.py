@@ -106,3 +106,12 @@ class Decision:
     writes: tuple[Write, ...] = ()
     effect: Effect = Effect.DONE
     wake: bool = False
+
+
+def decision(
+    snapshot: Snapshot, row: ChatRow, *writes: Write, effect: Effect = Effect.DONE
+) -> Decision:
+    """A decision that wakes workers when the chat needs one that nobody is yet."""
+    needs_worker = row.status in (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
+    held = row.keep_runner and snapshot.runner_id is not None and snapshot.lease_live
+    return Decision(row=row, writes=writes, effect=effect, wake=needs_worker and not held)

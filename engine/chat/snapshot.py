@@ -62,7 +62,8 @@ class Snapshot:
 
     `lease_live`: a worker holds the chat and its heartbeat is fresh, by the database's clock.
     `queue`: ids in queue order. `open_calls`: non-empty only while running, interrupting or
-    requiring action. `edit_target` and `source_seen` are loaded for the commands that name them.
+    requiring action. Loaded only for the commands that name them: `edit_target`, `source_seen`,
+    and `action_target`, the call of the action that AnswerAction names if it is still open.
     """
 
     chat_id: ChatId
@@ -84,6 +85,7 @@ class Snapshot:
     compaction_requested: bool = False
     edit_target: EditTarget | None = None
     source_seen: bool = False
+    action_target: ToolCallId | None = None
 
     @property
     def is_pending(self) -> bool:
