@@ -1,0 +1,173 @@
+"""The command line: `threadwright demo | serve | migrate | doctor | check-config | init`.
+
+Exit codes: 0 done, 1 could not do it, 2 wrong usage or configuration, 130 interrupted. Errors are
+one line each: what, where, how to mend it. Modules that take long to load are loaded by the
+command that needs them, so that `--help` answers at once.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+import click
+
+from bots.cli_init import init
+from bots.errors import OperatorError
+from config.display import effective_values
+from config.errors import ConfigInvalid
+from config.load import CONFIG_ENV_NAME, Loaded, load_settings
+from config.settings import Settings
+
+EXIT_FAILED: Final = 1
+EXIT_MISCONFIGURED: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+_ADDRESS_OPTIONS: Final = (
+    click.option("--host", help="Address to listen on.", metavar="ADDRESS"),
+    click.option("--port", help="Port to listen on; 0 lets the system choose.", metavar="PORT"),
+)
+
+
+def _address_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_ADDRESS_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nStart here:\n  threadwright demo          chat with an agent in the browser, nothing to set up\n"
+    "  threadwright init slack    bring it into Slack",
+)
+@click.version_option(package_name="threadwright", prog_name="threadwright")
+@click.option("--config", help=f"TOML file (else {CONFIG_ENV_NAME}).", metavar="FILE")
+@click.pass_context
+def cli(context: click.Context, *, config: str | None) -> None:
+    """Agents for the threads where teams already talk."""
+    environ = dict(os.environ)
+    if config:
+        environ[CONFIG_ENV_NAME] = config
+    context.obj = environ
+
+
+@cli.command(
+    epilog="\b\nExamples:\n  threadwright demo\n  OPENAI_API_KEY=... threadwright demo --port 9000"
+)
+@_address_options
+@click.pass_obj
+def demo(environ: dict[str, str], *, host: str | None, port: str | None) -> None:
+    """Run everything in one process, with an embedded database.
+
+    The model is a scripted one unless a key is in the environment. Chats are kept and are there
+    again at the next start. Ctrl-C stops it.
+    """
+    settings = _load(environ, host=host, port=port).settings
+    from bots.wiring import run_demo
+
+    _run(settings, run_demo(settings))
+
+
+@cli.command(
+    epilog="\b\nExamples:\n  DATABASE_URL=... REDIS_URL=... threadwright serve\n"
+    "  threadwright serve --roles api,slack --host 0.0.0.0"
+)
+@click.option(
+    "--roles",
+    help="api, worker, slack, discord, webhook, schedule; several with commas.",
+    metavar="ROLES",
+)
+@_address_options
+@click.pass_obj
+def serve(
+    environ: dict[str, str], *, roles: str | None, host: str | None, port: str | None
+) -> None:
+    """Run one replica; start as many as you like on one database and Redis.
+
+    Without --roles it does all that is configured. SIGTERM lets running work go to another
+    replica and exits.
+    """
+    settings = _load(environ, roles=roles, host=host, port=port).settings
+    from bots.wiring import run_serve
+
+    _run(settings, run_serve(settings, settings.roles))
+
+
+@cli.command()
+@click.pass_obj
+def migrate(environ: dict[str, str]) -> None:
+    """Bring the database's schema up to date.
+
+    Safe at any time and from several machines at once: it runs under a lock, and replicas of the
+    previous version go on working.
+    """
+    settings = _load(environ).settings
+    from bots.wiring import run_migrate
+
+    _run(settings, run_migrate(settings))
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+@click.pass_obj
+def doctor(environ: dict[str, str], *, as_json: bool) -> None:
+    """Try out everything that is configured, and say how to mend what fails.
+
+    Checks Python, configuration, database, Redis, model key, Slack tokens and scopes, the clock
+    and the port. Exit code 1 if anything fails; nothing is changed.
+    """
+    from bots.doctor import run_doctor
+    from bots.event_loop import run
+
+    raise SystemExit(run(run_doctor(environ, as_json=as_json)))
+
+
+@cli.command("check-config")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+@click.pass_obj
+def check_config(environ: dict[str, str], *, as_json: bool) -> None:
+    """Print the effective settings and where each came from, secrets masked."""
+    loaded = _load(environ)
+    rows = list(effective_values(loaded.settings, loaded.origins))
+    if as_json:
+        found = {path: {"value": value, "origin": origin} for path, value, origin in rows}
+        click.echo(json.dumps(found, indent=2))
+        return
+    paths, values = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for path, value, origin in rows:
+        click.echo(f"{path:{paths}}  {value:{values}}  {origin}")
+
+
+cli.add_command(init)
+
+
+def _load(environ: dict[str, str], **options: str | None) -> Loaded:
+    """Load the settings, options of the command line included, or exit with every mistake named."""
+    paths = {"roles": "roles", "host": "server.host", "port": "server.port"}
+    overrides = {paths[name]: text for name, text in options.items() if text is not None}
+    try:
+        return load_settings(environ, overrides=overrides)
+    except ConfigInvalid as invalid:
+        for problem in invalid.problems:
+            click.echo(f"threadwright: {problem}", err=True)
+        raise SystemExit(EXIT_MISCONFIGURED) from invalid
+
+
+def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
+    from bots.event_loop import run
+    from bots.logs import configure_logs
+
+    configure_logs(settings.log)
+    run(work)
+
+
+def main() -> None:
+    """Run the command line; what an operator can mend is one line, not a traceback."""
+    try:
+        cli(prog_name="threadwright")
+    except OperatorError as error:
+        click.echo(f"threadwright: {error}", err=True)
+        sys.exit(EXIT_FAILED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
