@@ -1,0 +1,94 @@
+"""Runs local tool calls side by side. Every call ends with exactly one result, whatever it does."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from engine.chat.content import ToolCallPart, ToolResultPart
+from engine.chat.ids import ChatId
+from engine.tools.registry import LocalTool, ToolContext, ToolSet
+from engine.tools.truncation import truncate_result
+
+CALL_TIMEOUT_SECONDS = 60.0
+"""How long a local call may take when its tool does not say (the MCP budget of the design)."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoker:
+    """Runs the calls of one chat with the tools of one turn."""
+
+    chat_id: ChatId
+    tools: ToolSet
+    result_bytes_max: int
+
+    async def run(self, call: ToolCallPart) -> ToolResultPart:
+        """The result of one call; never raises but for cancellation."""
+        tool = self.tools.local(call.tool_name)
+        if tool is None:
+            return error_result(call, f"Tool not found: {call.tool_name}")
+        args = arguments_of(call)
+        if args is None:
+            return error_result(call, "The arguments are not a JSON object.")
+        return await self._run_tool(tool, call, args)
+
+    async def _run_tool(
+        self, tool: LocalTool, call: ToolCallPart, args: dict[str, Any]
+    ) -> ToolResultPart:
+        seconds = tool.definition.timeout_seconds or CALL_TIMEOUT_SECONDS
+        context = ToolContext(chat_id=self.chat_id, tool_call_id=call.tool_call_id)
+        try:
+            async with asyncio.timeout(seconds):
+                value = await tool.run(args, context)
+        except TimeoutError:
+            return error_result(call, f"{call.tool_name} did not finish within {seconds:g} seconds")
+        except Exception as error:
+            extra = {"action": "tool_failed", "chat_id": str(self.chat_id), "tool": call.tool_name}
+            log.warning("A tool raised an exception.", extra=extra, exc_info=True)
+            return error_result(call, str(error) or type(error).__name__)
+        result, cut = truncate_result(storable(value), self.result_bytes_max)
+        if cut:
+            extra = {
+                "action": "tool_result_truncated",
+                "tool": call.tool_name,
+                "bytes_cut": str(cut),
+            }
+            log.info("A tool's result was cut.", extra=extra)
+        return ToolResultPart(
+            tool_call_id=call.tool_call_id, tool_name=call.tool_name, result=result
+        )
+
+
+def arguments_of(call: ToolCallPart) -> dict[str, Any] | None:
+    """The arguments as an object, or None when they are not one."""
+    try:
+        args = msgspec.json.decode(call.args or "{}")
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    return args if isinstance(args, dict) else None
+
+
+def storable(value: Any) -> Any:
+    """A JSON value: text becomes an object, anything that JSON cannot say becomes its text."""
+    if isinstance(value, str):
+        return {"output": value.encode(errors="replace").decode()}
+    if isinstance(value, bytes):
+        return {"output": value.decode(errors="replace")}
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value))
+    except (TypeError, UnicodeError, ValueError):
+        return {"output": repr(value)}
+
+
+def error_result(call: ToolCallPart, text: str) -> ToolResultPart:
+    """An error that the model reads as the call's result."""
+    return ToolResultPart(
+        tool_call_id=call.tool_call_id,
+        tool_name=call.tool_name,
+        result={"error": text},
+        is_error=True,
+    )
