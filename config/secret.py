@@ -47,4 +47,9 @@ class SecretUrl(Secret):
 
     def masked(self) -> str:
         """Return the address with its password masked."""
-        return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", self._value)
+        return without_password(self._value)
+
+
+def without_password(address: str) -> str:
+    """Return an address with the password of its user part masked, if it has one."""
+    return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", address)

