@@ -1,0 +1,68 @@
+"""The bots there are: one folder per bot with `bot.toml` and its persona, read once at start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from config.bot_file import BotFile, parse_bot_file
+from config.errors import ConfigInvalid, Problem
+
+SHIPPED_BOTS: Final = Path(__file__).parent
+DEFAULT_BOT: Final = "assistant"
+_FILE: Final = "bot.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bot:
+    """A bot as the agent sees it: its key, what its file says, and who it is."""
+
+    key: str
+    file: BotFile
+    persona: str
+
+
+def load_bots(folder: Path = SHIPPED_BOTS) -> Mapping[str, Bot]:
+    """Return every bot under `folder` by the name of its own folder.
+
+    Raises `ConfigInvalid` with the mistakes of all bots together, or when there is none.
+    """
+    bots: dict[str, Bot] = {}
+    problems: list[Problem] = []
+    for path in sorted(folder.glob(f"*/{_FILE}")):
+        try:
+            bots[path.parent.name] = _load_bot(path)
+        except ConfigInvalid as invalid:
+            problems.extend(invalid.problems)
+    if not bots and not problems:
+        mend = f"make a folder with {_FILE} and persona.md in it"
+        problems.append(Problem(where=str(folder), what="holds no bot", mend=mend))
+    if problems:
+        raise ConfigInvalid(problems)
+    return MappingProxyType(bots)
+
+
+def _load_bot(path: Path) -> Bot:
+    file = parse_bot_file(str(path), _read(path, named_by=path))
+    persona_path = path.parent / file.persona
+    if persona_path.resolve().parent != path.parent.resolve():
+        mend = "keep the persona in the bot's own folder"
+        raise ConfigInvalid([Problem(where=str(path), what="persona leads elsewhere", mend=mend)])
+    persona = _read(persona_path, named_by=path).strip()
+    if not persona:
+        mend = "say in a few sentences who the bot is"
+        raise ConfigInvalid([Problem(where=str(persona_path), what="is empty", mend=mend)])
+    return Bot(key=path.parent.name, file=file, persona=persona)
+
+
+def _read(path: Path, *, named_by: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        mend = f"make the file, or name another in {named_by}"
+        raise ConfigInvalid([Problem(where=str(path), what=what, mend=mend)]) from error
+    except UnicodeDecodeError as error:
+        problem = Problem(where=str(path), what="is not UTF-8 text", mend="save it as UTF-8")
+        raise ConfigInvalid([problem]) from error
