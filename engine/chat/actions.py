@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from engine.chat.content import Author
+from engine.chat.form import Form
 from engine.chat.ids import ActionId, ChatId, ToolCallId
 from engine.chat.snapshot import Executor
 from engine.chat.writes import ActionState
@@ -26,7 +27,7 @@ class RequiredAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     args: str
     state: ActionState
     created_at: datetime
-    form: dict[str, Any] | None = None
+    form: Form | None = None
     deadline_at: datetime | None = None
     closed_at: datetime | None = None
     answered_by: Author | None = None

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from engine.chat.content import Author, Content, NewMessage, ToolResultPart
 from engine.chat.errors import ChatError, RetryState
+from engine.chat.form import Form
 from engine.chat.ids import (
     DEFAULT_ORGANIZATION,
     ActionId,
@@ -51,7 +52,7 @@ class NewAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_name: str
     executor: Executor
     args: str
-    form: dict[str, Any] | None = None
+    form: Form | None = None
 
 
 # -- people's commands ---------------------------------------------------------------------------
