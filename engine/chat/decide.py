@@ -22,7 +22,7 @@ from engine.chat.decide_messages import (
     decide_edit_queued,
     decide_promote,
     decide_send,
-    is_empty,
+    refuse_content,
 )
 from engine.chat.decide_worker import (
     decide_commit_step,
@@ -34,7 +34,7 @@ from engine.chat.decide_worker import (
     decide_record_retry,
     decide_release,
 )
-from engine.chat.decision import Decision, Refusal, RefusalReason
+from engine.chat.decision import Decision, Refusal
 from engine.chat.snapshot import Snapshot
 
 _RULES: dict[type, Callable[[Snapshot, Any], Decision | Refusal]] = {
@@ -70,8 +70,8 @@ def decide(snapshot: Snapshot, command: c.Command, now: datetime) -> Decision | 
 
 def first_messages(command: c.CreateChat) -> tuple[NewMessage, ...] | Refusal:
     """The messages that a new chat begins with; it runs as soon as they are stored."""
-    if is_empty(command.content):
-        return Refusal(reason=RefusalReason.EMPTY_MESSAGE)
+    if refusal := refuse_content(command.content):
+        return refusal
     user = NewMessage(
         role=Role.USER,
         content=command.content,

@@ -16,9 +16,9 @@ from engine.chat.commands import (
 from engine.chat.content import ToolResultPart
 from engine.chat.decide_messages import (
     IDLE,
+    answer_actions,
     call_ids,
     cancel_actions,
-    close_actions,
     without_calls,
 )
 from engine.chat.decision import ChatRow, Decision, Refusal, RefusalReason, decision
@@ -32,7 +32,6 @@ from engine.chat.writes import (
     InsertMessages,
     MarkContextCleared,
     PromoteQueued,
-    Write,
 )
 
 
@@ -117,10 +116,7 @@ def decide_expire(snapshot: Snapshot, _command: ExpireActions, now: datetime) ->
     deadline = snapshot.actions_deadline_at
     if deadline is None or deadline > now:
         return Refusal(reason=RefusalReason.NOT_DUE)
-    writes: tuple[Write, ...] = (
-        *close_actions(snapshot, ActionState.EXPIRED),
-        InsertMessages(messages=error_results(snapshot.open_calls, ACTION_TIMED_OUT)),
-    )
+    writes = answer_actions(snapshot, ActionState.EXPIRED, ACTION_TIMED_OUT)
     row = without_calls(ChatRow.of(snapshot))
     if all(call.on_timeout_continue for call in snapshot.open_calls):
         return decision(snapshot, row.to(ChatStatus.RUNNING), *writes)

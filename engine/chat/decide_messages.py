@@ -11,7 +11,7 @@ from engine.chat.commands import (
     PromoteQueuedMessage,
     SendMessage,
 )
-from engine.chat.content import Content, NewMessage, Role, TextPart
+from engine.chat.content import Content, FilePart, NewMessage, Role, TextPart, text_of
 from engine.chat.decision import ChatRow, Decision, Effect, Refusal, RefusalReason, decision
 from engine.chat.ids import ToolCallId
 from engine.chat.snapshot import ChatStatus, OpenCall, Snapshot
@@ -40,13 +40,13 @@ def decide_send(snapshot: Snapshot, command: SendMessage) -> Decision | Refusal:
     row = ChatRow.of(snapshot)
     if snapshot.source_seen:
         return decision(snapshot, row, effect=Effect.DUPLICATE)
-    if refusal := _refuse_message(snapshot, command):
-        return refusal
-    if snapshot.status in IDLE:
-        return _start(snapshot, command, row)
     interrupts = command.busy is BusyBehavior.INTERRUPT
-    if interrupts and snapshot.status is ChatStatus.REQUIRES_ACTION:
-        return _start(snapshot, command, without_calls(row), cancel_actions(snapshot))
+    asked = snapshot.status is ChatStatus.REQUIRES_ACTION
+    starts = snapshot.status in IDLE or (interrupts and asked)
+    if refusal := _refuse_message(snapshot, command, starts=starts):
+        return refusal
+    if starts:
+        return _start(snapshot, command)
     if interrupts and snapshot.status is ChatStatus.RUNNING:
         row = row.to(ChatStatus.INTERRUPTING)
     return decision(snapshot, row, _enqueue(command), effect=Effect.QUEUED)
@@ -55,8 +55,8 @@ def decide_send(snapshot: Snapshot, command: SendMessage) -> Decision | Refusal:
 def decide_edit(snapshot: Snapshot, command: EditMessage) -> Decision | Refusal:
     """Replace a user message: answer anew from there, or amend it where it stands."""
     target = snapshot.edit_target
-    if is_empty(command.content):
-        return Refusal(reason=RefusalReason.EMPTY_MESSAGE)
+    if refusal := refuse_content(command.content):
+        return refusal
     if target is None or target.id != command.message_id:
         return Refusal(reason=RefusalReason.MESSAGE_NOT_FOUND)
     if target.role is not Role.USER:
@@ -66,9 +66,9 @@ def decide_edit(snapshot: Snapshot, command: EditMessage) -> Decision | Refusal:
     row = ChatRow.of(snapshot)
     if not command.rerun:
         # The step in flight was made from the old text, so a running chat starts its step again.
-        running = snapshot.status is ChatStatus.RUNNING
         amended = ReplaceMessage(message_id=target.id, content=command.content)
-        return decision(snapshot, replace(row, keep_runner=not running), amended)
+        running = snapshot.status is ChatStatus.RUNNING
+        return decision(snapshot, row.released() if running else row, amended)
     writes: list[Write] = list(close_actions(snapshot))
     writes.append(TruncateHistory(from_message_id=target.id))
     writes.append(
@@ -76,15 +76,14 @@ def decide_edit(snapshot: Snapshot, command: EditMessage) -> Decision | Refusal:
     )
     if snapshot.queue:
         writes.append(ClearQueue())
-    row = replace(without_calls(row).to(ChatStatus.RUNNING), keep_runner=False, retry=None)
-    row = replace(row, compaction_requested=False)
-    return decision(snapshot, row, *writes, effect=Effect.INSERTED)
+    row = replace(without_calls(row).to(ChatStatus.RUNNING), compaction_requested=False)
+    return decision(snapshot, row.released(), *writes, effect=Effect.INSERTED)
 
 
 def decide_edit_queued(snapshot: Snapshot, command: EditQueuedMessage) -> Decision | Refusal:
     """Change a message that still waits."""
-    if is_empty(command.content):
-        return Refusal(reason=RefusalReason.EMPTY_MESSAGE)
+    if refusal := refuse_content(command.content):
+        return refusal
     if command.queued_id not in snapshot.queue:
         return Refusal(reason=RefusalReason.QUEUED_NOT_FOUND)
     write = ReplaceQueued(queued_id=command.queued_id, content=command.content)
@@ -121,9 +120,13 @@ def decide_promote(snapshot: Snapshot, command: PromoteQueuedMessage) -> Decisio
     )
 
 
-def is_empty(content: Content) -> bool:
-    """Whether there is nothing to answer: no file, and no text but white space."""
-    return not any(not isinstance(part, TextPart) or part.text.strip() for part in content)
+def refuse_content(content: Content) -> Refusal | None:
+    """Refuse what a person cannot have said: nothing at all, or the parts of a model or a tool."""
+    if not all(isinstance(part, TextPart | FilePart) for part in content):
+        return Refusal(reason=RefusalReason.UNFIT_CONTENT, detail="only text and files")
+    if not any(isinstance(part, FilePart) or text_of((part,)).strip() for part in content):
+        return Refusal(reason=RefusalReason.EMPTY_MESSAGE)
+    return None
 
 
 def without_calls(row: ChatRow) -> ChatRow:
@@ -132,9 +135,16 @@ def without_calls(row: ChatRow) -> ChatRow:
 
 
 def cancel_actions(snapshot: Snapshot) -> tuple[Write, ...]:
-    """Answer what people were asked with a synthetic result, and take the question back."""
-    results = error_results(snapshot.open_calls, INTERRUPTED_BY_USER)
-    return (*close_actions(snapshot), InsertMessages(messages=results))
+    """Answer what people are being asked with a synthetic result, and take the question back."""
+    return answer_actions(snapshot, ActionState.CANCELLED, INTERRUPTED_BY_USER)
+
+
+def answer_actions(snapshot: Snapshot, state: ActionState, text: str) -> tuple[Write, ...]:
+    """Close the open actions with an error result that says `text`; nothing if there are none."""
+    if not snapshot.open_calls:
+        return ()
+    results = error_results(snapshot.open_calls, text)
+    return (*close_actions(snapshot, state), InsertMessages(messages=results))
 
 
 def close_actions(
@@ -151,23 +161,25 @@ def call_ids(calls: tuple[OpenCall, ...]) -> tuple[ToolCallId, ...]:
     return tuple(call.tool_call_id for call in calls)
 
 
-def _refuse_message(snapshot: Snapshot, command: SendMessage) -> Refusal | None:
-    if is_empty(command.content):
-        return Refusal(reason=RefusalReason.EMPTY_MESSAGE)
+def _refuse_message(snapshot: Snapshot, command: SendMessage, *, starts: bool) -> Refusal | None:
+    if refusal := refuse_content(command.content):
+        return refusal
     if snapshot.archived:
         return Refusal(reason=RefusalReason.ARCHIVED)
-    if len(snapshot.queue) >= QUEUE_MAX:
+    if len(snapshot.queue) >= QUEUE_MAX and not starts:
         return Refusal(reason=RefusalReason.QUEUE_FULL, detail=f"{QUEUE_MAX} messages wait already")
     return None
 
 
-def _start(
-    snapshot: Snapshot, command: SendMessage, row: ChatRow, first: tuple[Write, ...] = ()
-) -> Decision:
-    """Run now. Behind a backlog the message queues and the oldest one is answered first."""
-    row = row.to(ChatStatus.RUNNING)
+def _start(snapshot: Snapshot, command: SendMessage) -> Decision:
+    """Run now. Behind a backlog the message queues and the oldest one is answered first.
+
+    The head leaves before the message joins, so a full queue cannot keep an idle chat from going on.
+    """
+    row = without_calls(ChatRow.of(snapshot)).to(ChatStatus.RUNNING)
+    first = cancel_actions(snapshot)
     if snapshot.queue:
-        writes = (*first, _enqueue(command), PromoteQueued())
+        writes = (*first, PromoteQueued(), _enqueue(command))
         return decision(snapshot, row, *writes, effect=Effect.QUEUED)
     message = NewMessage(
         role=Role.USER,

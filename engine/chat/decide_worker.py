@@ -17,7 +17,7 @@ from engine.chat.content import NewMessage
 from engine.chat.decide_messages import without_calls
 from engine.chat.decision import ChatRow, Decision, Refusal, RefusalReason, decision
 from engine.chat.snapshot import ChatStatus, Snapshot
-from engine.chat.synthetic import INTERRUPTED_IN_RUN, NO_RESULT, error_results, unanswered
+from engine.chat.synthetic import INTERRUPTED_IN_RUN, NO_RESULT, error_results, settle
 from engine.chat.writes import (
     InsertMessages,
     OpenActions,
@@ -31,8 +31,11 @@ def decide_commit_step(snapshot: Snapshot, command: CommitStep) -> Decision | Re
     """Store a step and go on running."""
     if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
         return refusal
-    row = replace(ChatRow.of(snapshot), open_calls=command.open_calls, retry=None)
-    writes: list[Write] = [InsertMessages(messages=command.messages)]
+    messages, open_calls = settle(
+        snapshot.open_calls, command.messages, NO_RESULT, described=command.open_calls
+    )
+    row = replace(ChatRow.of(snapshot), open_calls=open_calls, retry=None)
+    writes = list(_insert(messages))
     if command.reserve:
         writes.append(ReserveToolCalls(reservations=command.reserve))
     return decision(snapshot, row, *writes)
@@ -44,12 +47,18 @@ def decide_enter_requires_action(
     """Store what is done, ask, and let the runner go."""
     if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
         return refusal
+    messages, open_calls = settle(
+        snapshot.open_calls, command.messages, NO_RESULT, described=command.open_calls
+    )
+    # A local call left open would wait for an answer that nobody is asked for.
+    abandoned = error_results((call for call in open_calls if not call.is_dynamic), NO_RESULT)
     row = replace(
         ChatRow.of(snapshot),
-        open_calls=command.open_calls,
+        open_calls=tuple(call for call in open_calls if call.is_dynamic),
         actions_deadline_at=command.deadline_at,
     ).to(ChatStatus.REQUIRES_ACTION)
-    return decision(snapshot, row, *_insert(command.messages), OpenActions(actions=command.actions))
+    writes = (*_insert((*messages, *abandoned)), OpenActions(actions=command.actions))
+    return decision(snapshot, row, *writes)
 
 
 def decide_finish_turn(snapshot: Snapshot, command: FinishTurn) -> Decision | Refusal:
@@ -84,12 +93,12 @@ def decide_finish_error(snapshot: Snapshot, command: FinishError) -> Decision | 
     works = (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
     if refusal := refuse_overtaken(snapshot, fence, *works):
         return refusal
-    writes = _put_away(snapshot, command.messages, NO_RESULT)
-    row = replace(
-        without_calls(ChatRow.of(snapshot)),
-        last_error=command.error,
-        compaction_requested=False,
-    )
+    # Cleaning up must work even when the commit that seemed to fail went through; then what it
+    # stored must not be stored again.
+    known = command.fence.history_version in (None, snapshot.history_version)
+    messages = command.messages if known or snapshot.status is ChatStatus.INTERRUPTING else ()
+    writes = _put_away(snapshot, messages, NO_RESULT)
+    row = replace(without_calls(ChatRow.of(snapshot)), last_error=command.error)
     return decision(snapshot, row.to(ChatStatus.ERROR), *writes)
 
 
@@ -114,7 +123,7 @@ def decide_release(snapshot: Snapshot, command: ReleaseLease) -> Decision | Refu
     works = (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
     if refusal := refuse_overtaken(snapshot, fence, *works):
         return refusal
-    return decision(snapshot, replace(ChatRow.of(snapshot), keep_runner=False))
+    return decision(snapshot, ChatRow.of(snapshot).released())
 
 
 def refuse_overtaken(snapshot: Snapshot, fence: Fence, *expected: ChatStatus) -> Refusal | None:
@@ -130,8 +139,8 @@ def refuse_overtaken(snapshot: Snapshot, fence: Fence, *expected: ChatStatus) ->
 
 def _put_away(snapshot: Snapshot, messages: tuple[NewMessage, ...], text: str) -> tuple[Write, ...]:
     """Insert what is done, and a result with `text` for every call left without one."""
-    results = error_results(unanswered(snapshot.open_calls, messages), text)
-    return _insert((*messages, *results))
+    settled, open_calls = settle(snapshot.open_calls, messages, text)
+    return _insert((*settled, *error_results(open_calls, text)))
 
 
 def _insert(messages: tuple[NewMessage, ...]) -> tuple[Write, ...]:

@@ -18,6 +18,7 @@ class RefusalReason(StrEnum):
     NOT_RUNNING = "not_running"
     BUSY = "busy"
     EMPTY_MESSAGE = "empty_message"
+    UNFIT_CONTENT = "unfit_content"
     QUEUE_FULL = "queue_full"
     MESSAGE_NOT_FOUND = "message_not_found"
     NOT_A_USER_MESSAGE = "not_a_user_message"
@@ -80,7 +81,8 @@ class ChatRow:
     def to(self, status: ChatStatus) -> Self:
         """The row in another status.
 
-        Leaving error clears the error; a status that nobody works in lets the runner go.
+        Leaving error clears the error; a status that nobody works in lets the runner go and
+        forgets what only a run can do.
         """
         works = status in (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
         return replace(
@@ -88,11 +90,16 @@ class ChatRow:
             status=status,
             last_error=self.last_error if status is ChatStatus.ERROR else None,
             retry=self.retry if status is ChatStatus.RUNNING else None,
+            compaction_requested=self.compaction_requested and works,
             keep_runner=self.keep_runner and works,
             actions_deadline_at=(
                 self.actions_deadline_at if status is ChatStatus.REQUIRES_ACTION else None
             ),
         )
+
+    def released(self) -> Self:
+        """The row for the next worker to go on with. A retry that nobody waits for is not shown."""
+        return replace(self, keep_runner=False, retry=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
-from engine.chat.content import NewMessage, Role, ToolCallPart, ToolResultPart
-from engine.chat.snapshot import Executor, OpenCall
+from msgspec.structs import replace
+
+from engine.chat.content import NewMessage, Part, Role, ToolCallPart, ToolResultPart
+from engine.chat.snapshot import OpenCall
 
 INTERRUPTED_BY_USER = "Tool execution interrupted by user"
 INTERRUPTED_IN_RUN = "tool call was interrupted before it produced a result"
@@ -31,20 +33,35 @@ def error_results(calls: Iterable[OpenCall], text: str) -> tuple[NewMessage, ...
     )
 
 
-def unanswered(
-    open_calls: Iterable[OpenCall], messages: Iterable[NewMessage]
-) -> tuple[OpenCall, ...]:
-    """The calls, stored or in `messages`, that `messages` do not answer."""
+def settle(
+    open_calls: Iterable[OpenCall],
+    messages: Iterable[NewMessage],
+    text: str,
+    *,
+    described: Iterable[OpenCall] = (),
+) -> tuple[tuple[NewMessage, ...], tuple[OpenCall, ...]]:
+    """Make `messages` replay after `open_calls`, whatever they are; give the calls still open then.
+
+    The first result of a call is kept, any other left out. Calls still open when anybody but a tool
+    speaks get an error result with `text` first. `described` says who executes the new calls.
+    """
     calls = {call.tool_call_id: call for call in open_calls}
-    answered = set()
+    descriptions = {call.tool_call_id: call for call in described}
+    settled: list[NewMessage] = []
     for message in messages:
+        if message.role is not Role.TOOL:
+            settled.extend(error_results(calls.values(), text))
+            calls.clear()
+        content: list[Part] = []
+        # In order: an id may come back in a later message, so a set of ids could not tell them apart.
         for part in message.content:
             if isinstance(part, ToolCallPart):
-                calls[part.tool_call_id] = OpenCall(
-                    tool_call_id=part.tool_call_id,
-                    tool_name=part.tool_name,
-                    executor=Executor.LOCAL,
+                calls[part.tool_call_id] = descriptions.get(part.tool_call_id) or OpenCall(
+                    tool_call_id=part.tool_call_id, tool_name=part.tool_name
                 )
-            elif isinstance(part, ToolResultPart):
-                answered.add(part.tool_call_id)
-    return tuple(call for call_id, call in calls.items() if call_id not in answered)
+            elif isinstance(part, ToolResultPart) and not calls.pop(part.tool_call_id, None):
+                continue
+            content.append(part)
+        if content or not message.content:
+            settled.append(replace(message, content=tuple(content)))
+    return tuple(settled), tuple(calls.values())
