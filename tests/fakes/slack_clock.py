@@ -1,0 +1,37 @@
+"""Owns the fake Slack's time: real time plus whatever a test advances; every timer of the fake obeys it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+
+class SlackClock:
+    """Time in seconds since the epoch. A frozen clock moves only when a test advances it."""
+
+    def __init__(self, *, frozen: bool = False, start: float | None = None) -> None:
+        self._base = time.time() if start is None else start
+        self._offset = 0.0
+        self._frozen = frozen
+        self._began = time.monotonic()
+        self._moved = asyncio.Event()
+
+    def now(self) -> float:
+        elapsed = 0.0 if self._frozen else time.monotonic() - self._began
+        return self._base + self._offset + elapsed
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward and wake every sleeper, which then looks whether its time has come."""
+        self._offset += seconds
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once this clock, not the wall's, has moved on by `seconds`."""
+        deadline = self.now() + seconds
+        while (remaining := deadline - self.now()) > 0:
+            try:
+                async with asyncio.timeout(None if self._frozen else remaining):
+                    await self._moved.wait()
+            except TimeoutError:
+                continue
