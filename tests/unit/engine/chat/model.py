@@ -1,0 +1,380 @@
+"""One chat in memory: applies decisions as the store must, so that both can be run side by side.
+
+ChatModel knows no rule: it looks up what a decision asks for, decides, and follows the writes.
+`view()` is what can be compared with the same chat in Postgres: it holds no generated id.
+`broken_promises()` names every invariant that a view breaks.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, assert_never
+
+from msgspec.structs import replace
+
+from engine.chat import commands as c
+from engine.chat import writes as w
+from engine.chat.content import Content, NewMessage, Role, ToolCallPart, ToolResultPart
+from engine.chat.decide import decide, first_messages
+from engine.chat.decision import ChatRow, Decision, Refusal
+from engine.chat.errors import ChatError, RetryState
+from engine.chat.ids import ActionId, MessageId, QueuedId, RunnerId, ToolCallId
+from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
+
+WORKS = (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
+
+
+@dataclass(slots=True)
+class Stored:
+    """A message in history."""
+
+    id: MessageId
+    message: NewMessage
+    deleted: bool = False
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A message in the queue."""
+
+    id: QueuedId
+    content: Content
+    author: Any
+    source_key: str | None
+
+
+@dataclass(slots=True)
+class Asked:
+    """A required action."""
+
+    id: ActionId
+    tool_call_id: ToolCallId
+    state: w.ActionState = w.ActionState.OPEN
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The chat as it can be compared: everything but generated ids and times of creation.
+
+    `history` pairs each message with whether it is deleted; `cleared_after` counts the messages that
+    the model has been made to forget.
+    """
+
+    status: ChatStatus
+    archived: bool
+    has_runner: bool
+    lease_live: bool
+    history: tuple[tuple[NewMessage, bool], ...]
+    queue: tuple[tuple[Content, str | None], ...]
+    open_calls: tuple[OpenCall, ...]
+    actions: tuple[tuple[ToolCallId, w.ActionState, Any], ...]
+    ledger: tuple[ToolCallId, ...]
+    actions_deadline_at: datetime | None
+    last_error: ChatError | None
+    retry: RetryState | None
+    compaction_requested: bool
+    cleared_after: int
+    snapshot_version: int
+    history_version: int
+    queue_version: int
+    retry_version: int
+    generation_attempt: int
+
+
+@dataclass(slots=True)
+class ChatModel:
+    """One chat. `submit` decides and applies; a refusal changes nothing, not even a version."""
+
+    create: c.CreateChat
+    row: ChatRow = field(init=False)
+    history: list[Stored] = field(default_factory=list)
+    queue: list[Waiting] = field(default_factory=list)
+    actions: list[Asked] = field(default_factory=list)
+    ledger: list[ToolCallId] = field(default_factory=list)
+    runner_id: RunnerId | None = None
+    lease_live: bool = False
+    cleared_after: int = 0
+    snapshot_version: int = 1
+    history_version: int = 1
+    queue_version: int = 0
+    retry_version: int = 0
+    generation_attempt: int = 0
+    _ids: int = 0
+
+    def __post_init__(self) -> None:
+        self.row = ChatRow(
+            status=ChatStatus.RUNNING,
+            archived=False,
+            open_calls=(),
+            actions_deadline_at=None,
+            last_error=None,
+            retry=None,
+            compaction_requested=False,
+            keep_runner=True,
+            next_attempt=False,
+        )
+        messages = first_messages(self.create)
+        assert not isinstance(messages, Refusal)
+        self._insert(messages)
+        self.history_version = 1
+
+    def submit(self, command: c.Command, now: datetime) -> Decision | Refusal:
+        """Decide and apply, as one transaction."""
+        outcome = decide(self.snapshot(command), command, now)
+        if isinstance(outcome, Decision):
+            self._apply(outcome)
+        return outcome
+
+    def acquire(self, runner_id: RunnerId) -> bool:
+        """Take the chat for a worker, if it needs one and has none."""
+        if self.row.status not in WORKS or self.lease_live:
+            return False
+        self.snapshot_version += 1
+        self.runner_id, self.lease_live = runner_id, True
+        return True
+
+    def lose_lease(self) -> None:
+        """The holder's heartbeat is no longer fresh; the row still names it."""
+        self.lease_live = False
+
+    def snapshot(self, command: c.Command | None = None) -> Snapshot:
+        """What a decision on `command` may know; the version is bumped already."""
+        edit_target, source_seen, action_target = None, False, None
+        match command:
+            case c.EditMessage():
+                edit_target = self._edit_target(command.message_id)
+            case c.SendMessage():
+                source_seen = self._source_seen(command.source_key)
+            case c.AnswerAction():
+                action_target = self._action_target(command.action_id)
+            case _:
+                pass
+        return Snapshot(
+            chat_id=self.create.chat_id,
+            organization_id=self.create.organization_id,
+            status=self.row.status,
+            archived=self.row.archived,
+            snapshot_version=self.snapshot_version + 1,
+            history_version=self.history_version,
+            queue_version=self.queue_version,
+            retry_version=self.retry_version,
+            generation_attempt=self.generation_attempt,
+            runner_id=self.runner_id,
+            lease_live=self.lease_live,
+            queue=tuple(waiting.id for waiting in self.queue),
+            open_calls=self.row.open_calls,
+            actions_deadline_at=self.row.actions_deadline_at,
+            last_error=self.row.last_error,
+            retry=self.row.retry,
+            compaction_requested=self.row.compaction_requested,
+            edit_target=edit_target,
+            source_seen=source_seen,
+            action_target=action_target,
+        )
+
+    def view(self) -> View:
+        """The comparable whole."""
+        return View(
+            status=self.row.status,
+            archived=self.row.archived,
+            has_runner=self.runner_id is not None,
+            lease_live=self.lease_live,
+            history=tuple((stored.message, stored.deleted) for stored in self.history),
+            queue=tuple((waiting.content, waiting.source_key) for waiting in self.queue),
+            open_calls=self.row.open_calls,
+            actions=tuple((a.tool_call_id, a.state, a.answer) for a in self.actions),
+            ledger=tuple(self.ledger),
+            actions_deadline_at=self.row.actions_deadline_at,
+            last_error=self.row.last_error,
+            retry=self.row.retry,
+            compaction_requested=self.row.compaction_requested,
+            cleared_after=self.cleared_after,
+            snapshot_version=self.snapshot_version,
+            history_version=self.history_version,
+            queue_version=self.queue_version,
+            retry_version=self.retry_version,
+            generation_attempt=self.generation_attempt,
+        )
+
+    def live(self) -> list[Stored]:
+        """The messages that are not deleted, in order."""
+        return [stored for stored in self.history if not stored.deleted]
+
+    def _apply(self, outcome: Decision) -> None:
+        self.snapshot_version += 1
+        if outcome.row.next_attempt:
+            self.generation_attempt += 1
+        if outcome.row.retry != self.row.retry:
+            self.retry_version = self.snapshot_version
+        for write in outcome.writes:
+            self._write(write)
+        self.row = outcome.row
+        if not outcome.row.keep_runner:
+            self.runner_id, self.lease_live = None, False
+
+    def _write(self, write: w.Write) -> None:
+        match write:
+            case w.InsertMessages():
+                self._insert(write.messages)
+            case w.ReplaceMessage():
+                stored = self._stored(write.message_id)
+                stored.message = replace(stored.message, content=write.content)
+                self._history_changed()
+            case w.TruncateHistory():
+                for stored in self.history:
+                    stored.deleted = stored.deleted or stored.id >= write.from_message_id
+                self._history_changed()
+            case w.InsertReplacement():
+                old = self._stored(write.replaces).message
+                author = write.author or old.author
+                self._insert((replace(old, content=write.content, author=author),))
+            case w.Enqueue():
+                waiting = Waiting(
+                    QueuedId(self._next_id()), write.content, write.author, write.source_key
+                )
+                self._set_queue([*self.queue, waiting])
+            case w.ReplaceQueued():
+                self._waiting(write.queued_id).content = write.content
+                self._set_queue(self.queue)
+            case w.DeleteQueued():
+                self._take(write.queued_id)
+            case w.MoveToHead():
+                self._set_queue([self._take(write.queued_id), *self.queue])
+            case w.PromoteQueued():
+                taken = self._take(self.queue[0].id if write.queued_id is None else write.queued_id)
+                message = NewMessage(
+                    role=Role.USER,
+                    content=taken.content,
+                    author=taken.author,
+                    source_key=taken.source_key,
+                )
+                self._insert((message,))
+            case w.ClearQueue():
+                self._set_queue([])
+            case w.ReserveToolCalls():
+                self.ledger += [reserved.tool_call_id for reserved in write.reservations]
+            case w.OpenActions():
+                self.actions += [
+                    Asked(ActionId(self._next_id()), action.tool_call_id)
+                    for action in write.actions
+                ]
+            case w.CloseActions():
+                self._close(write)
+            case w.MarkContextCleared():
+                self.cleared_after = len(self.history)
+            case _:
+                assert_never(write)
+
+    def _insert(self, messages: tuple[NewMessage, ...]) -> None:
+        assert messages, "a decision inserts something or says nothing"
+        self.history += [Stored(MessageId(self._next_id()), message) for message in messages]
+        self._history_changed()
+
+    def _close(self, write: w.CloseActions) -> None:
+        answers = dict(write.answers)
+        for action in self.actions:
+            is_open = action.state is w.ActionState.OPEN
+            if is_open and action.tool_call_id in write.tool_call_ids:
+                action.state = write.state
+                action.answer = answers.get(action.tool_call_id)
+
+    def _history_changed(self) -> None:
+        self.history_version = self.snapshot_version
+        self.generation_attempt = 0
+
+    def _set_queue(self, queue: list[Waiting]) -> None:
+        self.queue = queue
+        self.queue_version = self.snapshot_version
+
+    def _take(self, queued_id: QueuedId) -> Waiting:
+        taken = self._waiting(queued_id)
+        self._set_queue([waiting for waiting in self.queue if waiting is not taken])
+        return taken
+
+    def _waiting(self, queued_id: QueuedId) -> Waiting:
+        return next(waiting for waiting in self.queue if waiting.id == queued_id)
+
+    def _stored(self, message_id: MessageId) -> Stored:
+        return next(stored for stored in self.history if stored.id == message_id)
+
+    def _edit_target(self, message_id: MessageId) -> EditTarget | None:
+        users = [stored.id for stored in self.live() if stored.message.role is Role.USER]
+        for stored in self.live():
+            if stored.id == message_id:
+                last = bool(users) and users[-1] == message_id
+                role = stored.message.role
+                return EditTarget(id=message_id, role=role, is_last_user_message=last)
+        return None
+
+    def _source_seen(self, source_key: str | None) -> bool:
+        keys = {stored.message.source_key for stored in self.history}
+        keys |= {waiting.source_key for waiting in self.queue}
+        return source_key is not None and source_key in keys
+
+    def _action_target(self, action_id: ActionId) -> ToolCallId | None:
+        for action in self.actions:
+            if action.id == action_id and action.state is w.ActionState.OPEN:
+                return action.tool_call_id
+        return None
+
+    def _next_id(self) -> int:
+        self._ids += 1
+        return self._ids
+
+
+def broken_promises(view: View) -> list[str]:
+    """Every invariant of engine/chat/README.md that the chat breaks, in words."""
+    status = view.status
+    promises = {
+        "calls are open only while running, interrupting or requiring action": not view.open_calls
+        or status in (*WORKS, ChatStatus.REQUIRES_ACTION),
+        "only calls that somebody outside is asked stay open while requiring action": (
+            status is not ChatStatus.REQUIRES_ACTION
+            or all(call.is_dynamic for call in view.open_calls)
+        ),
+        "questions are open only while requiring action": status is ChatStatus.REQUIRES_ACTION
+        or all(state is not w.ActionState.OPEN for _, state, _ in view.actions),
+        "a deadline stands exactly while requiring action": (
+            (view.actions_deadline_at is not None) == (status is ChatStatus.REQUIRES_ACTION)
+        ),
+        "the queue holds at most 20": len(view.queue) <= c.QUEUE_MAX,
+        "archived only while waiting, in error or interrupting": not view.archived
+        or status in (ChatStatus.WAITING, ChatStatus.ERROR, ChatStatus.INTERRUPTING),
+        "an error is kept exactly while in error": (
+            (view.last_error is not None) == (status is ChatStatus.ERROR)
+        ),
+        "a runner only while running or interrupting": not view.has_runner or status in WORKS,
+        "a live lease only with a runner": view.has_runner or not view.lease_live,
+        "a retry is shown only while running": (view.retry is None or status is ChatStatus.RUNNING),
+        "a compaction is requested only of a run": not view.compaction_requested or status in WORKS,
+        "no version runs ahead of the snapshot": view.snapshot_version
+        >= max(view.history_version, view.queue_version, view.retry_version),
+    }
+    broken = [promise for promise, kept in promises.items() if not kept]
+    live = [message for message, deleted in view.history if not deleted]
+    return broken + _unreplayable(live, view.open_calls) + _answered_twice(view)
+
+
+def _unreplayable(live: list[NewMessage], open_calls: tuple[OpenCall, ...]) -> list[str]:
+    """Walk the history as a provider reads it: a call, its one result, then somebody else."""
+    problems: list[str] = []
+    unanswered: list[ToolCallId] = []
+    for message in live:
+        if message.role is not Role.TOOL and unanswered:
+            problems.append(f"{message.role} speaks before the results of {unanswered}")
+        for part in message.content:
+            if isinstance(part, ToolCallPart):
+                unanswered.append(part.tool_call_id)
+            elif isinstance(part, ToolResultPart) and part.tool_call_id in unanswered:
+                unanswered.remove(part.tool_call_id)
+            elif isinstance(part, ToolResultPart):
+                problems.append(f"a result of {part.tool_call_id} without its call")
+    if unanswered != [call.tool_call_id for call in open_calls]:
+        problems.append(f"{unanswered} have no result, but {open_calls} are said to be open")
+    return problems
+
+
+def _answered_twice(view: View) -> list[str]:
+    live = [message.source_key for message, deleted in view.history if not deleted]
+    keys = [key for key in (*live, *(key for _, key in view.queue)) if key is not None]
+    return [f"{key} is there twice" for key in set(keys) if keys.count(key) > 1]
