@@ -1,0 +1,182 @@
+"""The command line as a person meets it: a process, its output, its exit code."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("THREADWRIGHT_", "OPENAI_", "ANTHROPIC_", "SLACK_", "DISCORD_", "DATABASE_", "REDIS_")
+
+
+def threadwright(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    return subprocess.run(
+        (sys.executable, "-m", "bots", *arguments),
+        cwd=ROOT,
+        env={**inherited, **environ},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def dead_port() -> int:
+    """A port of this machine on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def test_help_lists_every_command_and_where_to_start() -> None:
+    done = threadwright("--help")
+    assert done.returncode == 0
+    for command in ("demo", "serve", "migrate", "doctor", "check-config", "init"):
+        assert f"\n  {command} " in done.stdout
+    assert "Start here:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [["demo"], ["serve"], ["migrate"], ["doctor"], ["check-config"], ["init", "slack"]]
+)
+def test_every_command_has_help(command: list[str]) -> None:
+    done = threadwright(*command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: threadwright {' '.join(command)}")
+
+
+def test_help_answers_without_loading_the_platforms() -> None:
+    code = "import sys, bots.cli; print(sorted({'slack_sdk', 'aiohttp', 'httpx', 'asyncpg'} & set(sys.modules)))"
+    done = subprocess.run(
+        (sys.executable, "-c", code), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_check_config_prints_effective_values_with_secrets_masked(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text("[worker]\nchats_max = 7\n")
+    done = threadwright("--config", str(file), "check-config", OPENAI_API_KEY="sk-hush")
+    assert done.returncode == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines["worker.chats_max"].split() == ["worker.chats_max", "7", f"{file}:2"]
+    assert lines["model.api_key"].split()[1:] == ["********", "environment", "OPENAI_API_KEY"]
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_check_config_as_json() -> None:
+    found = json.loads(threadwright("check-config", "--json").stdout)
+    assert found["server.port"] == {"value": "8080", "origin": "default"}
+
+
+def test_every_mistake_is_one_line_and_exit_code_two(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text("[worker]\nleese_seconds = 7\n")
+    done = threadwright(
+        "check-config",
+        THREADWRIGHT_CONFIG=str(file),
+        THREADWRIGHT_PORT="no",
+        THREADWRIGHT_HOSST="h",
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3
+    assert (
+        f"{file}:2: unknown key worker.leese_seconds; did you mean worker.lease_seconds?"
+        in lines[0]
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_role_says_which_there_are() -> None:
+    done = threadwright("serve", "--roles", "api,cook")
+    assert done.returncode == 2
+    assert "command line: roles cannot be 'api,cook'" in done.stderr
+    assert "webhook" in done.stderr
+
+
+def test_missing_secret_is_said_before_anything_starts() -> None:
+    done = threadwright("serve", SLACK_APP_TOKEN="xapp-hush")
+    assert done.returncode == 2
+    assert "set SLACK_BOT_TOKEN" in done.stderr
+    assert "hush" not in done.stderr
+
+
+def test_init_slack_prints_a_manifest_five_steps_and_three_variables() -> None:
+    done = threadwright("init", "slack", "--name", "Wren")
+    manifest, steps = json.JSONDecoder().raw_decode(done.stdout)
+    assert manifest["display_information"]["name"] == "Wren"
+    rest = done.stdout[steps:]
+    assert [f"\n{number}. " in rest for number in range(1, 7)] == [True] * 5 + [False]
+    for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET"):
+        assert name in rest
+
+
+def test_init_slack_manifest_alone_is_json() -> None:
+    done = threadwright("init", "slack", "--manifest-only", "--features", "channels,files")
+    assert "files:read" in json.loads(done.stdout)["oauth_config"]["scopes"]["bot"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--features", "chanels", "choose from agent, channels"),
+        ("--name", "W" * 40, "1 to 35 characters"),
+        ("--public-url", "http://h", "https://"),
+    ],
+)
+def test_init_slack_refuses_what_slack_would_refuse(option: str, value: str, said: str) -> None:
+    done = threadwright("init", "slack", option, value)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_doctor_is_content_with_nothing_configured(tmp_path: Path, dead_port: int) -> None:
+    done = threadwright(
+        "doctor", THREADWRIGHT_STATE_DIR=str(tmp_path), THREADWRIGHT_PORT=str(dead_port)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failed" in done.stdout
+
+
+def test_doctor_says_how_to_mend_a_dead_database_and_a_dead_redis(dead_port: int) -> None:
+    done = threadwright(
+        "doctor",
+        DATABASE_URL=f"postgresql://wren:hush@127.0.0.1:{dead_port}/chats",
+        REDIS_URL=f"redis://:hush@127.0.0.1:{dead_port}/0",
+        THREADWRIGHT_PORT="0",
+    )
+    assert done.returncode == 1
+    assert f"postgresql://wren:********@127.0.0.1:{dead_port}/chats cannot be used" in done.stdout
+    assert "-> start it, or mend DATABASE_URL" in done.stdout
+    assert f"redis://:********@127.0.0.1:{dead_port}/0 cannot be used" in done.stdout
+    assert "-> start it, or mend REDIS_URL" in done.stdout
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_doctor_reports_a_broken_configuration_as_findings() -> None:
+    done = threadwright("doctor", "--json", THREADWRIGHT_HOSST="h")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["ok"] is False
+    failed = [finding for finding in found["findings"] if finding["status"] == "fail"]
+    assert failed[0]["mend"] == "did you mean THREADWRIGHT_HOST?"
+
+
+def test_doctor_finds_a_port_in_use() -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        done = threadwright("doctor", THREADWRIGHT_PORT=str(holder.getsockname()[1]))
+    assert done.returncode == 1
+    assert "cannot be listened on: " in done.stdout
+    assert "--port" in done.stdout

@@ -1,0 +1,51 @@
+"""Bots are folders; what is wrong with them is said all at once."""
+
+from pathlib import Path
+
+import pytest
+
+from bots.catalog import DEFAULT_BOT, load_bots
+from config.errors import ConfigInvalid
+
+
+def make_bot(
+    folder: Path, name: str, *, toml: str = "", persona: str | None = "You are Wren."
+) -> None:
+    (folder / name).mkdir()
+    (folder / name / "bot.toml").write_text(toml or f'name = "{name}"\n')
+    if persona is not None:
+        (folder / name / "persona.md").write_text(persona)
+
+
+def test_shipped_assistant_loads() -> None:
+    bot = load_bots()[DEFAULT_BOT]
+    assert bot.file.name == "Threadwright"
+    assert "assistant" in bot.persona
+
+
+def test_each_folder_is_a_bot(tmp_path: Path) -> None:
+    make_bot(tmp_path, "wren")
+    make_bot(tmp_path, "owl", persona="You are Owl.\n")
+    (tmp_path / "notes").mkdir()
+    bots = load_bots(tmp_path)
+    assert list(bots) == ["owl", "wren"]
+    assert bots["owl"].persona == "You are Owl."
+
+
+def test_mistakes_of_all_bots_are_reported_together(tmp_path: Path) -> None:
+    make_bot(tmp_path, "wren", toml="nam = 'Wren'\n")
+    make_bot(tmp_path, "owl", persona=None)
+    make_bot(tmp_path, "auk", persona=" \n")
+    make_bot(tmp_path, "tit", toml="persona = '../wren/persona.md'\n")
+    with pytest.raises(ConfigInvalid) as caught:
+        load_bots(tmp_path)
+    text = str(caught.value)
+    assert "bot.toml:1: unknown key nam; did you mean name?" in text
+    assert "owl/persona.md: cannot be read: No such file" in text
+    assert "auk/persona.md: is empty" in text
+    assert "tit/bot.toml: persona leads elsewhere" in text
+
+
+def test_folder_without_bots_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="holds no bot"):
+        load_bots(tmp_path)
