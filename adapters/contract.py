@@ -1,0 +1,113 @@
+"""What delivery asks of a platform: the Surface protocol and the values that cross it (pure).
+
+A surface knows how to say things and how to find what it said; when, how often and what is said is
+decided in `adapters.delivery`, the same for every platform.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from engine.chat.form import Form
+from engine.chat.ids import ActionId
+from engine.chat.writes import ActionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceLimits:
+    """What a platform allows. `page_size` in the platform's own characters of rendered text."""
+
+    page_size: int
+    edit_interval_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A thread on a platform: where a chat is shown."""
+
+    installation: str
+    channel: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRef:
+    """One message on a platform, by the id that the platform gave it."""
+
+    place: Place
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One message's worth of a reply, already in the platform's own markup.
+
+    `can_stop`: the reply is still growing, so offer to stop it.
+    """
+
+    text: str
+    can_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to people. Open, it has its form; closed, `outcome` says what became of it."""
+
+    action_id: ActionId
+    form: Form
+    state: ActionState
+    outcome: str = ""
+
+
+Outgoing = Page | Question
+
+
+class Surface(Protocol):
+    """One platform as a place to deliver to. Failures are SurfaceErrors, see adapters.errors.
+
+    Calls are never repeated by the surface itself: whoever asked decides, since repeating a post
+    that did arrive would show it twice.
+    """
+
+    @property
+    def platform(self) -> str:
+        """The platform's name in bindings and deliveries."""
+        ...
+
+    @property
+    def limits(self) -> SurfaceLimits:
+        """What the platform allows."""
+        ...
+
+    def render(self, markdown: str) -> str:
+        """Markdown in the platform's markup, with nothing in it that would ping anybody. Pure."""
+        ...
+
+    async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
+        """Post into the thread and return the message id. The message can be found by `nonce`."""
+        ...
+
+    async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
+        """Replace what the message shows."""
+        ...
+
+    async def delete(self, ref: MessageRef) -> None:
+        """Take the message back."""
+        ...
+
+    async def find(self, place: Place, nonce: UUID, *, since: datetime | None) -> str | None:
+        """The id of the message that was posted with `nonce` not long before `since` or later."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatDefaults:
+    """What a chat that starts on a platform is given: the bot, as its files and settings say."""
+
+    bot: str = "assistant"
+    model: str | None = None
+    system_prompt: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    dynamic_tools: tuple[dict[str, Any], ...] = ()
