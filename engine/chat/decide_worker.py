@@ -44,7 +44,7 @@ def decide_commit_step(snapshot: Snapshot, command: CommitStep) -> Decision | Re
 def decide_enter_requires_action(
     snapshot: Snapshot, command: EnterRequiresAction
 ) -> Decision | Refusal:
-    """Store what is done, ask, and let the runner go."""
+    """Store what is done, ask, and let the runner go. With nothing to ask the next worker goes on."""
     if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
         return refusal
     messages, open_calls = settle(
@@ -52,13 +52,13 @@ def decide_enter_requires_action(
     )
     # A local call left open would wait for an answer that nobody is asked for.
     abandoned = error_results((call for call in open_calls if not call.is_dynamic), NO_RESULT)
-    row = replace(
-        ChatRow.of(snapshot),
-        open_calls=tuple(call for call in open_calls if call.is_dynamic),
-        actions_deadline_at=command.deadline_at,
-    ).to(ChatStatus.REQUIRES_ACTION)
-    writes = (*_insert((*messages, *abandoned)), OpenActions(actions=command.actions))
-    return decision(snapshot, row, *writes)
+    asked = tuple(call for call in open_calls if call.is_dynamic)
+    row = replace(ChatRow.of(snapshot), open_calls=asked, actions_deadline_at=command.deadline_at)
+    writes = _insert((*messages, *abandoned))
+    if not asked:
+        return decision(snapshot, row.to(ChatStatus.RUNNING).released(), *writes)
+    row = row.to(ChatStatus.REQUIRES_ACTION)
+    return decision(snapshot, row, *writes, OpenActions(actions=command.actions))
 
 
 def decide_finish_turn(snapshot: Snapshot, command: FinishTurn) -> Decision | Refusal:

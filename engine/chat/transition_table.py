@@ -119,7 +119,7 @@ CommitStep
     I IX0 IX1: status_changed
 EnterRequiresAction
     any: lease_lost
-    R: history_changed
+    R: = history_changed
     R0: A0
     R1: A1
     I IX0 IX1: status_changed

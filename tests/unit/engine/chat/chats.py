@@ -64,7 +64,7 @@ def chats_in(state: str) -> Iterator[Snapshot]:
 
 def _situations(letter: str) -> Iterator[dict[str, Any]]:
     if letter == "A":
-        for calls in ((APPROVE,), (NOTIFY,), (APPROVE, NOTIFY), ()):
+        for calls in ((APPROVE,), (NOTIFY,), (APPROVE, NOTIFY)):
             for minutes in (60, -1):
                 deadline = NOW + timedelta(minutes=minutes)
                 yield {"open_calls": calls, "actions_deadline_at": deadline}

@@ -332,6 +332,8 @@ def broken_promises(view: View) -> list[str]:
             status is not ChatStatus.REQUIRES_ACTION
             or all(call.is_dynamic for call in view.open_calls)
         ),
+        "somebody is asked while requiring action": status is not ChatStatus.REQUIRES_ACTION
+        or bool(view.open_calls),
         "questions are open only while requiring action": status is ChatStatus.REQUIRES_ACTION
         or all(state is not w.ActionState.OPEN for _, state, _ in view.actions),
         "a deadline stands exactly while requiring action": (

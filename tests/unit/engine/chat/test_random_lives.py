@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from engine.chat import commands as c
-from engine.chat.content import Role, text_of
+from engine.chat.content import Role, plain, text_of
 from engine.chat.decision import Decision, Effect, Refusal
-from engine.chat.ids import ChatId, RunnerId
+from engine.chat.ids import ChatId, MessageId, QueuedId, RunnerId
 from engine.chat.writes import ActionState
 from tests.unit.engine.chat.model import WORKS, ChatModel, broken_promises
 from tests.unit.engine.chat.steps import (
@@ -22,7 +22,6 @@ from tests.unit.engine.chat.steps import (
     Do,
     Sight,
     Step,
-    plain,
     resolve,
     steps,
 )
@@ -36,7 +35,9 @@ class Told:
 
     texts: set[str] = field(default_factory=set)
 
-    def update(self, command: c.Command, before: dict[int, str], queued: dict[int, str]) -> None:
+    def update(
+        self, command: c.Command, before: dict[MessageId, str], queued: dict[QueuedId, str]
+    ) -> None:
         """Follow an accepted command; `before` and `queued` map ids to texts from before it."""
         match command:
             case c.SendMessage():
@@ -145,7 +146,9 @@ class ChatLife(RuleBasedStateMachine):
         old = fence.history_version not in (None, self.chat.history_version)
         return old and isinstance(command, FENCED)
 
-    def check_order(self, command: c.Command, queued: list[int], stored: set[int]) -> None:
+    def check_order(
+        self, command: c.Command, queued: list[QueuedId], stored: set[MessageId]
+    ) -> None:
         """The queue is first in, first out, and a person's message ends what is inserted."""
         after = [waiting.id for waiting in self.chat.queue]
         named = getattr(command, "queued_id", None)
@@ -184,7 +187,7 @@ class ChatLife(RuleBasedStateMachine):
             assert self.told.texts <= set(said)
 
 
-class TestChatLife(ChatLife.TestCase):  # type: ignore[misc, name-defined]
+class TestChatLife(ChatLife.TestCase):  # type: ignore[misc, valid-type]
     """E58: the pure core keeps every invariant over random commands."""
 
     settings = settings(max_examples=150, stateful_step_count=60, deadline=None)

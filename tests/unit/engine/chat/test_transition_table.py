@@ -26,6 +26,7 @@ from tests.unit.engine.chat.chats import (
     state_left_by,
 )
 from tests.unit.engine.chat.steps import DEADLINE, NOW, OVERLOADED, RETRY
+from tests.unit.engine.chat.stories import calling
 
 README = Path(__file__).parents[4] / "engine" / "chat" / "README.md"
 WORKS = (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
@@ -109,9 +110,13 @@ ASKED: dict[str, Callable[[Snapshot], Iterator[Asked]]] = {
     "EnterRequiresAction": only(
         *(
             c.EnterRequiresAction(
-                fence=fence, messages=(), open_calls=(APPROVE,), actions=(), deadline_at=DEADLINE
+                fence=fence,
+                messages=messages,
+                open_calls=(APPROVE,),
+                actions=(),
+                deadline_at=DEADLINE,
             )
-            for fence in FENCES
+            for fence, messages in product(FENCES, ((), (calling(APPROVE),)))
         )
     ),
     "FinishTurn": only(*(c.FinishTurn(fence=fence) for fence in FENCES)),
@@ -148,6 +153,7 @@ def row_is_sound(before: Snapshot, decided: Decision) -> bool:
     asks = row.status is ChatStatus.REQUIRES_ACTION
     held = row.keep_runner and before.lease_live
     assert works or asks or not row.open_calls
+    assert not asks or row.open_calls
     assert not asks or all(call.executor is not Executor.LOCAL for call in row.open_calls)
     assert asks == (row.actions_deadline_at is not None)
     assert (row.last_error is not None) == (row.status is ChatStatus.ERROR)
