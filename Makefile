@@ -5,8 +5,6 @@ STAMP := $(VENV)/.installed
 # Bytecode makes every start several times faster, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
-# The demo keeps its database beside the clone, so that two clones never share one.
-export THREADWRIGHT_STATE_DIR ?= $(CURDIR)/var
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast bench lint format docs lock install clean
@@ -14,6 +12,8 @@ export THREADWRIGHT_STATE_DIR ?= $(CURDIR)/var
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
+# The demo keeps its database in the clone, so that two clones never share one.
+demo: export THREADWRIGHT_STATE_DIR ?= $(CURDIR)/var
 demo: $(STAMP) ## run Threadwright with an embedded database and a scripted model
 	@$(VENV)/bin/threadwright demo
 
