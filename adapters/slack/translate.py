@@ -1,0 +1,285 @@
+"""What a stored Slack delivery asks of us (pure). Whether there is a chat for it is not known here."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.slack.buttons import (
+    AnswerPressed,
+    StopPressed,
+    origin_of_form,
+    place_of_press,
+    press_of,
+)
+from adapters.slack.identity import SlackIdentity
+from adapters.slack.inbound_text import (
+    Names,
+    content_of,
+    mentioned_users,
+    mentions_us,
+    message_text,
+)
+from adapters.slack.intake import EventKind, thread_of
+from adapters.slack.wire import Json, object_at, objects_at, text_at
+from engine.chat.content import Content
+from engine.chat.ids import ActionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOrSend:
+    """A message. `starts`: it may begin a chat where its thread has none."""
+
+    channel: str
+    thread: str
+    user_id: str
+    message_ts: str
+    source_key: str
+    content: Content
+    starts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A message was changed. `starts`: if it was not known, it now addresses the bot."""
+
+    channel: str
+    thread: str
+    user_id: str
+    message_ts: str
+    source_key: str
+    content: Content
+    starts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """A message was deleted."""
+
+    channel: str
+    thread: str
+    source_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Somebody wants the agent to stop. `thread` is None where only a message in it is known."""
+
+    channel: str
+    thread: str | None
+    message_ts: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Click:
+    """An option was chosen, or a form submitted: then `form` is the payload that holds the values."""
+
+    action_id: ActionId
+    user_id: str
+    channel: str
+    thread: str
+    option: int | None = None
+    form: Json | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Nothing to do, and why."""
+
+    reason: str
+
+
+Intent = StartOrSend | Edit | Delete | Stop | Click | Ignore
+
+
+def translate(
+    kind: str,
+    body: Json,
+    *,
+    identity: SlackIdentity,
+    stop_words: Iterable[str],
+    twin: Json | None = None,
+    names: Names | None = None,
+) -> Intent:
+    """Turn a delivery that intake kept into what it asks for. Never raises.
+
+    `twin`: the other event of the same message; whichever came first, its files count. `names`:
+    of the users that `users_named` lists.
+    """
+    reading = _Reading(
+        body=body,
+        event=object_at(body, "event"),
+        twin=object_at(twin, "event"),
+        identity=identity,
+        stop_words=tuple(stop_words),
+        names=names or {},
+    )
+    translator = _TRANSLATORS.get(kind)
+    return translator(reading) if translator else Ignore(reason=f"unknown kind {kind}")
+
+
+def users_named(body: Json) -> frozenset[str]:
+    """The users whose names a translation would like to know: authors and the mentioned."""
+    event = object_at(body, "event")
+    message = object_at(event, "message")
+    named = mentioned_users(event) | mentioned_users(message)
+    authors = (
+        text_at(event, "user"),
+        text_at(message, "user"),
+        text_at(body, "user", "id"),
+    )
+    return named | {author for author in authors if author}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    body: Json
+    event: Json
+    twin: Json
+    identity: SlackIdentity
+    stop_words: tuple[str, ...]
+    names: Names
+
+
+def _said(reading: _Reading) -> Intent:
+    event, identity = _with_files(reading.event, reading.twin), reading.identity
+    channel, ts, user = text_at(event, "channel"), text_at(event, "ts"), text_at(event, "user")
+    if _is_stop(event, identity, reading.stop_words):
+        return Stop(channel=channel, thread=thread_of(event), message_ts=ts, user_id=user)
+    content = content_of(event, identity, reading.names)
+    if not content:
+        return Ignore(reason="an empty message")
+    return StartOrSend(
+        channel=channel,
+        thread=thread_of(event),
+        user_id=user,
+        message_ts=ts,
+        source_key=identity.message_key(channel, ts),
+        content=content,
+        starts=_addresses_us(event, event, identity),
+    )
+
+
+def _edited(reading: _Reading) -> Intent:
+    # An app_mention of an edited message carries the message itself, message_changed has it inside.
+    event, identity = reading.event, reading.identity
+    message = object_at(event, "message") or event
+    channel, ts = text_at(event, "channel"), text_at(message, "ts")
+    content = content_of(message, identity, reading.names)
+    if not content:
+        return Ignore(reason="edited to nothing")
+    return Edit(
+        channel=channel,
+        thread=thread_of(message),
+        user_id=text_at(message, "user"),
+        message_ts=ts,
+        source_key=identity.message_key(channel, ts),
+        content=content,
+        starts=_addresses_us(event, message, identity),
+    )
+
+
+def _deleted(reading: _Reading) -> Intent:
+    previous = object_at(reading.event, "previous_message")
+    channel = text_at(reading.event, "channel")
+    ts = text_at(reading.event, "deleted_ts") or text_at(previous, "ts")
+    return Delete(
+        channel=channel,
+        thread=thread_of(previous) or ts,
+        source_key=reading.identity.message_key(channel, ts),
+    )
+
+
+def _reacted(reading: _Reading) -> Intent:
+    return Stop(
+        channel=text_at(reading.event, "item", "channel"),
+        thread=None,
+        message_ts=text_at(reading.event, "item", "ts"),
+        user_id=text_at(reading.event, "user"),
+    )
+
+
+def _stopped(reading: _Reading) -> Intent:
+    return Stop(
+        channel=text_at(reading.event, "channel"),
+        thread=text_at(reading.event, "thread_ts"),
+        message_ts="",
+        user_id=text_at(reading.event, "user"),
+    )
+
+
+def _clicked(reading: _Reading) -> Intent:
+    place = place_of_press(reading.body)
+    match press_of(reading.body):
+        case StopPressed():
+            return Stop(
+                channel=place.channel,
+                thread=place.thread,
+                message_ts=place.message_ts,
+                user_id=place.user_id,
+            )
+        case AnswerPressed(action_id=action_id, option=option):
+            return Click(
+                action_id=action_id,
+                user_id=place.user_id,
+                channel=place.channel,
+                thread=place.thread,
+                option=option,
+            )
+        case _:
+            return Ignore(reason="not a control of ours")
+
+
+def _submitted(reading: _Reading) -> Intent:
+    origin = origin_of_form(reading.body)
+    if origin is None:
+        return Ignore(reason="not a form of ours")
+    return Click(
+        action_id=origin.action_id,
+        user_id=text_at(reading.body, "user", "id"),
+        channel=origin.channel,
+        thread=origin.thread,
+        form=reading.body,
+    )
+
+
+_TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
+    EventKind.MESSAGE: _said,
+    EventKind.EDIT: _edited,
+    EventKind.DELETION: _deleted,
+    EventKind.REACTION: _reacted,
+    EventKind.STOPPED: _stopped,
+    EventKind.CLICK: _clicked,
+    EventKind.FORM: _submitted,
+}
+
+
+def _addresses_us(event: Json, message: Json, identity: SlackIdentity) -> bool:
+    return (
+        text_at(event, "type") == "app_mention"
+        or text_at(event, "channel_type") == "im"
+        or text_at(event, "channel").startswith("D")
+        or mentions_us(message, identity)
+    )
+
+
+def _is_stop(event: Json, identity: SlackIdentity, stop_words: tuple[str, ...]) -> bool:
+    """A message that is only a stop word, with or without our mention, in any case."""
+    if objects_at(event, "files"):
+        return False
+    said = message_text(event, identity, {}).strip(" .!\n").casefold()
+    wanted = {word.strip(" .!").casefold() for word in stop_words}
+    return bool(said) and said in wanted
+
+
+def _with_files(event: Json, twin: Json) -> Json:
+    """The event with the files of both; only one of a mention's two events may have them."""
+    files = objects_at(event, "files")
+    known = {text_at(file, "id") for file in files}
+    more = [file for file in objects_at(twin, "files") if text_at(file, "id") not in known]
+    if not more:
+        return event
+    merged: dict[str, Any] = {**event, "files": [*files, *more]}
+    if not text_at(event, "text") and isinstance(twin, Mapping):
+        merged["text"] = text_at(twin, "text")
+    return merged
