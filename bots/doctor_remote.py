@@ -24,15 +24,13 @@ async def check_database(settings: Settings) -> list[Finding]:
             ]
         return [ok("database", "embedded Postgres, started when it is needed")]
     probe = await probe_database(settings.database.url.reveal())
-    shown = settings.database.url.masked()
     if probe.failure:
-        mend = "start it, or mend DATABASE_URL (host, port, name, password)"
-        return [fail("database", f"{shown} cannot be used: {probe.failure}", mend=mend)]
+        return [fail("database", probe.failure, mend=probe.hint)]
     if probe.is_too_old:
         return [fail("database", f"Postgres {probe.version} is too old", mend="use 14 or newer")]
     if probe.migrations_missing:
-        message = f"Postgres {probe.version}, {probe.migrations_missing} migrations to apply"
-        return [warn("database", message, mend="run `threadwright migrate`; `serve` does it too")]
+        message = f"Postgres {probe.version}, {len(probe.migrations_missing)} migrations to apply"
+        return [warn("database", message, mend="run `threadwright migrate`")]
     return [ok("database", f"Postgres {probe.version}, schema current")]
 
 

@@ -5,6 +5,9 @@ from typing import Final
 
 MASK: Final = "********"
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^/?#@]*?):([^/?#]*)@")
+_PASSWORD_IN_QUERY = re.compile(
+    r"([?&][^=&#]*(?:password|token|key|secret)[^=&#]*)=[^&#]*", re.IGNORECASE
+)
 
 
 class Secret:
@@ -51,5 +54,6 @@ class SecretUrl(Secret):
 
 
 def without_password(address: str) -> str:
-    """Return an address with the password of its user part masked, if it has one."""
-    return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", address)
+    """Return an address with its password masked, in the user part and in the query."""
+    address = _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", address)
+    return _PASSWORD_IN_QUERY.sub(rf"\1={MASK}", address)

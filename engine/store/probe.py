@@ -1,60 +1,48 @@
 """Look at a database without changing it: does it answer, which version, is its schema current."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final
 
-import asyncpg
+from engine.store.errors import DatabaseUnavailable, MigrationFailed, StoreError
+from engine.store.faults import FAULTS
+from engine.store.migrate import pending
+from engine.store.pool import open_pool
 
-# The newest server feature the queries use; older servers fail in mid-migration, so ask first.
+# 14 is the oldest release that its makers still cared for when this schema was written.
 OLDEST_SERVER: Final = 140_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseProbe:
-    """What was found. `failure` is set, and nothing else, when the database did not answer.
-
-    `migrations_missing` counts those of this version that the database lacks.
-    """
+    """What was found. `failure` says why the database cannot be used and `hint` what to do then."""
 
     failure: str | None = None
+    hint: str = ""
     version: str = ""
     is_too_old: bool = False
-    migrations_missing: int = 0
+    migrations_missing: tuple[str, ...] = ()
 
 
-async def probe_database(url: str, *, timeout_seconds: float = 5.0) -> DatabaseProbe:
-    """Return what a connection to `url` shows. Never raises for a database that is not well."""
+async def probe_database(url: str) -> DatabaseProbe:
+    """Return what one connection to `url` shows. Never raises for a database that is not well."""
     try:
-        connection = await asyncpg.connect(url, timeout=timeout_seconds)
-    except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        return DatabaseProbe(failure=_reason(error))
+        pool = await open_pool(url, connections_min=1, connections_max=1, wait_seconds=0.0)
+    except DatabaseUnavailable as error:
+        failure = str(error).removesuffix(error.hint).rstrip(". ")
+        return DatabaseProbe(failure=failure, hint=error.hint)
     try:
-        number = int(await connection.fetchval("SHOW server_version_num"))
+        async with pool.session() as connection:
+            number = int(await connection.fetchval("SHOW server_version_num"))
+            version = await connection.fetchval("SHOW server_version")
         return DatabaseProbe(
-            version=await connection.fetchval("SHOW server_version"),
+            version=version,
             is_too_old=number < OLDEST_SERVER,
-            migrations_missing=await _migrations_missing(connection),
+            migrations_missing=await pending(pool),
         )
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        return DatabaseProbe(failure=_reason(error))
+    except MigrationFailed as error:
+        return DatabaseProbe(failure=str(error), hint="install the release that made this schema")
+    except (StoreError, *FAULTS) as error:
+        hint = "look into the database's log, then run this again"
+        return DatabaseProbe(failure=str(error) or type(error).__name__, hint=hint)
     finally:
-        await connection.close(timeout=timeout_seconds)
-
-
-async def _migrations_missing(connection: asyncpg.Connection) -> int:
-    known = {
-        each.name.removesuffix(".sql")
-        for each in files("engine.store").joinpath("migrations").iterdir()
-        if each.name.endswith(".sql")
-    }
-    if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
-        return len(known)
-    rows = await connection.fetch("SELECT name FROM schema_migrations")
-    return len(known - {row["name"] for row in rows})
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "it did not answer in time"
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+        await pool.close()

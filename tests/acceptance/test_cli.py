@@ -156,8 +156,8 @@ def test_doctor_says_how_to_mend_a_dead_database_and_a_dead_redis(dead_port: int
         THREADWRIGHT_PORT="0",
     )
     assert done.returncode == 1
-    assert f"postgresql://wren:********@127.0.0.1:{dead_port}/chats cannot be used" in done.stdout
-    assert "-> start it, or mend DATABASE_URL" in done.stdout
+    assert f"no database at postgresql://wren:***@127.0.0.1:{dead_port}/chats: " in done.stdout
+    assert "-> Check that the server runs and that DATABASE_URL is right." in done.stdout
     assert f"redis://:********@127.0.0.1:{dead_port}/0 cannot be used" in done.stdout
     assert "-> start it, or mend REDIS_URL" in done.stdout
     assert "hush" not in done.stdout + done.stderr
