@@ -67,11 +67,15 @@ class _Run:
 class EpisodeBuffer:
     """All parts of one episode up to `size_max`; beyond it the newest of them."""
 
-    __slots__ = ("_first_run", "_last", "_runs", "_size", "_size_max", "episode", "last_seq")
+    __slots__ = (
+        "_first_run", "_last", "_runs", "_size", "_size_max", "episode", "last_seq", "lost_seq",
+    )  # fmt: skip
 
     def __init__(self, episode: Episode, *, size_max: int = EPISODE_SIZE_MAX) -> None:
         self.episode = episode
         self.last_seq = 0
+        # Invariant: the parts above this number are all here.
+        self.lost_seq = 0
         self._size_max = size_max
         self._size = 0
         self._runs: list[_Run] = []
@@ -113,7 +117,7 @@ class EpisodeBuffer:
         self._runs.clear()
         self._last = None
         self._size = 0
-        self.last_seq = seq
+        self.last_seq = self.lost_seq = seq
 
     def read(self, position: Position) -> Reading:
         """All that is new since `position`, adjacent deltas joined, and the position after it."""
@@ -148,6 +152,7 @@ class EpisodeBuffer:
         room, count = self._size_max * 7 // 8, 0
         while self._size > room and count < len(self._runs) - 1:
             self._size -= self._runs[count].size
+            self.lost_seq = self._runs[count].seq
             count += 1
         del self._runs[:count]
         self._first_run += count
@@ -172,4 +177,8 @@ def _part_after(run: _Run, taken: int) -> LivePart | None:
 
 
 def _size_of(part: LivePart) -> int:
-    return PART_OVERHEAD + len(msgspec.json.encode(part))
+    try:
+        return PART_OVERHEAD + len(msgspec.json.encode(part))
+    except UnicodeEncodeError:
+        # A lone surrogate, which tools do return. Its size is all that is asked for here.
+        return PART_OVERHEAD + len(repr(part))

@@ -39,20 +39,16 @@ class EpisodeWriter:
     A writer whose episode was overtaken by a newer one of the chat goes on into the void.
     """
 
-    __slots__ = ("_chat", "_close", "_on_append", "buffer")
+    __slots__ = ("_chat", "_forget", "buffer", "on_append", "on_close")
 
     def __init__(
-        self,
-        chat: ChatParts,
-        buffer: EpisodeBuffer,
-        *,
-        close: Callable[[], None],
-        on_append: Callable[[], None] | None = None,
+        self, chat: ChatParts, buffer: EpisodeBuffer, *, forget: Callable[[], None]
     ) -> None:
         self._chat = chat
-        self._close = close
-        self._on_append = on_append
+        self._forget = forget
         self.buffer = buffer
+        self.on_append: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] | None = None
 
     @property
     def chat_id(self) -> ChatId:
@@ -69,12 +65,15 @@ class EpisodeWriter:
         self.buffer.append(parts)
         for tell in self._chat.on_parts:
             tell()
-        if self._on_append is not None:
-            self._on_append()
+        if self.on_append is not None:
+            self.on_append()
 
     def close(self) -> None:
         """End the episode; what it held is kept a little longer. Closing twice is closing once."""
-        self._close()
+        self._forget()
+        if self.on_close is not None:
+            self.on_close()
+            self.on_close = None
 
 
 class PartBuffer:
@@ -88,25 +87,12 @@ class PartBuffer:
         self._chats: dict[ChatId, ChatParts] = {}
         self._timers: dict[EpisodeBuffer, asyncio.TimerHandle] = {}
 
-    def open(
-        self,
-        chat_id: ChatId,
-        episode: Episode,
-        *,
-        on_append: Callable[[], None] | None = None,
-        on_close: Callable[[], None] | None = None,
-    ) -> EpisodeWriter:
+    def open(self, chat_id: ChatId, episode: Episode) -> EpisodeWriter:
         """Begin an episode, or go on with it. It replaces an older one of the chat at once."""
         chat = self._chat(chat_id)
         buffer = self.place(chat, episode)
         chat.is_local = chat.buffer is buffer
-
-        def close() -> None:
-            self._forget_later(chat, buffer)
-            if on_close is not None:
-                on_close()
-
-        return EpisodeWriter(chat, buffer, close=close, on_append=on_append)
+        return EpisodeWriter(chat, buffer, forget=lambda: self._forget_later(chat, buffer))
 
     def watch(self, chat_id: ChatId, on_parts: Callable[[], None]) -> ChatParts:
         """Be told of new parts in a chat. Undone by `unwatch` with the same arguments."""
