@@ -1,0 +1,68 @@
+"""What can go wrong in the store. Expected outcomes of commands are values, never errors.
+
+StoreError
+├── StoreUnavailable      nothing was applied, or all of it was; asking again may succeed
+├── StoreRefused          the database refused a statement: a fault of ours, asking again fails
+├── WriteMissed           a write found other rows than its decision did; all was rolled back
+├── DatabaseUnavailable   no database answered while starting
+└── MigrationFailed       the schema is not what this program needs
+"""
+
+from urllib.parse import urlsplit
+
+
+class StoreError(Exception):
+    """The store failed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").partition("\n")[0])
+
+
+class StoreUnavailable(StoreError):
+    """The database is out of reach or overtaxed.
+
+    Never half applied: either nothing happened or, when the connection broke during the commit,
+    everything. Commands with a source key or a fence can be sent again safely.
+    """
+
+
+class StoreRefused(StoreError):
+    """The database refused a statement."""
+
+
+class WriteMissed(StoreError):
+    """A write did not find what its decision was made from; nothing was changed."""
+
+    def __init__(self, write: str) -> None:
+        super().__init__(f"{write} did not find what its decision was made from")
+        self.write = write
+
+
+class DatabaseUnavailable(StoreError):
+    """No database answered. `url` never shows the password."""
+
+    def __init__(self, url: str, *, reason: str, hint: str) -> None:
+        self.url = without_password(url)
+        self.hint = hint
+        super().__init__(f"no database at {self.url}: {reason}. {hint}")
+
+
+class MigrationFailed(StoreError):
+    """A migration could not be applied; the schema is as it was before that migration."""
+
+    def __init__(self, migration: str, *, reason: str) -> None:
+        super().__init__(f"migration {migration}: {reason}")
+        self.migration = migration
+        self.reason = reason
+
+
+def without_password(url: str) -> str:
+    """The URL with the password, and every query value named like one, replaced by ***."""
+    parts = urlsplit(url)
+    if parts.password is not None:
+        user = parts.netloc.rpartition("@")[0].partition(":")[0]
+        host = parts.netloc.rpartition("@")[2]
+        parts = parts._replace(netloc=f"{user}:***@{host}")
+    pairs = [pair.partition("=") for pair in parts.query.split("&")] if parts.query else []
+    shown = [f"{key}=***" if "password" in key else f"{key}{eq}{value}" for key, eq, value in pairs]
+    return parts._replace(query="&".join(shown)).geturl()

@@ -1,0 +1,72 @@
+"""From the row that load_snapshot gives to the Snapshot that decisions are made from."""
+
+from datetime import datetime
+
+from engine.chat.commands import AnswerAction, Command, EditMessage, SendMessage
+from engine.chat.content import Role
+from engine.chat.errors import ChatError, RetryState
+from engine.chat.ids import ChatId, ToolCallId
+from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
+from engine.store.pool import Row, Transaction
+from engine.store.queries import query
+from engine.store.stored_json import (
+    decode_json,
+    decode_optional,
+    decode_text,
+    encode_optional_text,
+)
+
+_OpenCalls = tuple[OpenCall, ...]
+
+
+async def load_snapshot(
+    transaction: Transaction, chat_id: ChatId, command: Command
+) -> tuple[Snapshot, datetime] | None:
+    """The locked chat, its version raised, and the database's time. None: no such chat."""
+    source_key = command.source_key if isinstance(command, SendMessage) else None
+    edited = command.message_id if isinstance(command, EditMessage) else None
+    action = command.action_id if isinstance(command, AnswerAction) else None
+    row = await transaction.fetch_one(
+        query("chat_machine.load_snapshot"),
+        chat_id,
+        encode_optional_text(source_key),
+        edited,
+        action,
+    )
+    return None if row is None else (_snapshot_of(chat_id, row, command), row["now"])
+
+
+def _snapshot_of(chat_id: ChatId, row: Row, command: Command) -> Snapshot:
+    target = row["action_target"]
+    return Snapshot(
+        chat_id=chat_id,
+        organization_id=row["organization_id"],
+        status=ChatStatus(row["status"]),
+        archived=row["archived"],
+        snapshot_version=row["snapshot_version"],
+        history_version=row["history_version"],
+        queue_version=row["queue_version"],
+        retry_version=row["retry_version"],
+        generation_attempt=row["generation_attempt"],
+        runner_id=row["runner_id"],
+        lease_live=row["lease_live"],
+        queue=tuple(row["queue"]),
+        open_calls=decode_json(row["open_calls"], _OpenCalls),
+        actions_deadline_at=row["actions_deadline_at"],
+        last_error=decode_optional(row["last_error"], ChatError),
+        retry=decode_optional(row["retry_state"], RetryState),
+        compaction_requested=row["compaction_requested"],
+        edit_target=_edit_target(row, command),
+        source_seen=row["source_seen"],
+        action_target=ToolCallId(decode_text(target)) if target is not None else None,
+    )
+
+
+def _edit_target(row: Row, command: Command) -> EditTarget | None:
+    if not isinstance(command, EditMessage) or row["edited_role"] is None:
+        return None
+    return EditTarget(
+        id=command.message_id,
+        role=Role(row["edited_role"]),
+        is_last_user_message=row["edited_is_last"],
+    )

@@ -1,0 +1,237 @@
+-- name: load_snapshot(chat_id, source_key, edited_message_id, action_id) :one
+-- One statement raises the version and reads all that a decision may know; the row is locked already.
+UPDATE chats AS c
+SET snapshot_version = c.snapshot_version + 1
+WHERE c.id = $1
+RETURNING
+    c.organization_id,
+    c.status,
+    c.archived,
+    c.snapshot_version,
+    c.history_version,
+    c.queue_version,
+    c.retry_version,
+    c.generation_attempt,
+    c.runner_id,
+    c.open_calls,
+    c.actions_deadline_at,
+    c.last_error,
+    c.retry_state,
+    c.compaction_requested,
+    statement_timestamp() AS now,
+    EXISTS (
+        SELECT FROM chat_heartbeats AS h
+        WHERE h.chat_id = c.id
+          AND h.runner_id = c.runner_id
+          AND h.heartbeat_at + h.lease > statement_timestamp()
+    ) AS lease_live,
+    ARRAY(
+        SELECT q.id FROM chat_queued_messages AS q
+        WHERE q.chat_id = c.id
+        ORDER BY q.position, q.id
+    ) AS queue,
+    $2::text IS NOT NULL AND (
+        EXISTS (SELECT FROM chat_messages AS m WHERE m.chat_id = c.id AND m.source_key = $2)
+        OR EXISTS (SELECT FROM chat_queued_messages AS q WHERE q.chat_id = c.id AND q.source_key = $2)
+    ) AS source_seen,
+    CASE WHEN $3::bigint IS NOT NULL THEN (
+        SELECT m.role FROM chat_messages AS m
+        WHERE m.id = $3 AND m.chat_id = c.id AND NOT m.deleted
+    ) END AS edited_role,
+    $3::bigint IS NOT NULL AND NOT EXISTS (
+        SELECT FROM chat_messages AS m
+        WHERE m.chat_id = c.id AND m.id > $3 AND m.role = 'user' AND NOT m.deleted
+    ) AS edited_is_last,
+    CASE WHEN $4::bigint IS NOT NULL THEN (
+        SELECT a.tool_call_id FROM required_actions AS a
+        WHERE a.id = $4 AND a.chat_id = c.id AND a.state = 'open'
+    ) END AS action_target
+
+-- name: create_chat(chat_id, organization_id, bot, title, model, system_prompt, labels, dynamic_tools, owner, platform, installation, channel, thread) :one
+-- The thread's binding decides who creates: whoever loses finds it taken and inserts nothing.
+WITH bound AS (
+    INSERT INTO bindings (platform, installation, channel, thread, chat_id, bot)
+    SELECT $10::text, $11::text, $12::text, $13::text, $1::uuid, $3::text
+    WHERE $10::text IS NOT NULL
+    ON CONFLICT (platform, installation, channel, thread) DO NOTHING
+    RETURNING id
+), created AS (
+    INSERT INTO chats (id, organization_id, bot, title, title_source, model, system_prompt, labels,
+                       dynamic_tools, owner, status)
+    SELECT $1::uuid, $2::uuid, $3::text, $4::text, CASE WHEN $4::text IS NOT NULL THEN 'human' END,
+           $5::text, $6::text, $7::jsonb, $8::jsonb, $9::jsonb, 'running'
+    WHERE $10::text IS NULL OR EXISTS (SELECT FROM bound)
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, snapshot_version, history_version
+), delivery AS (
+    INSERT INTO deliveries (binding_id, chat_id, platform, installation, channel, thread)
+    SELECT bound.id, created.id, $10, $11, $12, $13 FROM bound, created
+)
+SELECT snapshot_version, history_version FROM created
+
+-- name: find_created(chat_id, platform, installation, channel, thread) :one
+-- Which chat was there first: the thread's, or the one of the same id.
+SELECT chat_id AS id FROM bindings
+WHERE platform = $2 AND installation = $3 AND channel = $4 AND thread = $5
+UNION ALL
+SELECT id FROM chats WHERE id = $1
+LIMIT 1
+
+-- name: update_row(chat_id, organization_id, messages, status, archived, open_calls, actions_deadline_at, last_error, retry_state, compaction_requested, runner_id, generation_attempt, history_changed, queue_changed, begins_to_wait) :one
+-- The row and the messages that come first: one round trip for the step that every turn takes.
+WITH inserted AS (
+    INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author,
+                               source_key, model, finish, usage, cost_micros, runtime_ms)
+    SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author,
+           m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms
+    FROM ROWS FROM (
+        jsonb_to_recordset($3::jsonb) AS (
+            role text, visibility text, content jsonb, author jsonb, source_key text, model text,
+            finish text, usage jsonb, cost_micros bigint, runtime_ms bigint
+        )
+    ) WITH ORDINALITY AS m
+    ORDER BY m.ordinality
+    RETURNING id
+), changed AS (
+    UPDATE chats SET
+        status = $4,
+        archived = $5,
+        pinned = pinned AND NOT $5,
+        open_calls = $6,
+        actions_deadline_at = $7,
+        last_error = $8,
+        retry_state = $9,
+        compaction_requested = $10,
+        runner_id = $11,
+        generation_attempt = $12,
+        history_version = CASE WHEN $13 THEN snapshot_version ELSE history_version END,
+        queue_version = CASE WHEN $14 THEN snapshot_version ELSE queue_version END,
+        runnable_since = CASE WHEN $15 THEN now() ELSE runnable_since END
+    WHERE id = $1
+    RETURNING snapshot_version, history_version, queue_version, retry_version
+)
+SELECT changed.*, ARRAY(SELECT id FROM inserted ORDER BY id) AS message_ids FROM changed
+
+-- name: insert_messages(chat_id, organization_id, messages) :many
+-- Ids follow the order of the messages, so the history replays in it.
+INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author,
+                           source_key, model, finish, usage, cost_micros, runtime_ms)
+SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author,
+       m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms
+FROM ROWS FROM (
+    jsonb_to_recordset($3::jsonb) AS (
+        role text, visibility text, content jsonb, author jsonb, source_key text, model text,
+        finish text, usage jsonb, cost_micros bigint, runtime_ms bigint
+    )
+) WITH ORDINALITY AS m
+ORDER BY m.ordinality
+RETURNING id
+
+-- name: replace_message(chat_id, message_id, content) :exec
+-- The id and the source key stay, so later edits still find the message.
+UPDATE chat_messages SET content = $3
+WHERE chat_id = $1 AND id = $2 AND NOT deleted
+
+-- name: truncate_history(chat_id, from_message_id) :exec
+-- Marks instead of deleting: costs still count. Context cleared later than this is restored.
+WITH marks AS (
+    UPDATE chats SET
+        context_marks = kept.marks,
+        context_from_id = coalesce(kept.marks[cardinality(kept.marks)], 0)
+    FROM (
+        SELECT ARRAY(
+            SELECT mark FROM chats, unnest(context_marks) WITH ORDINALITY AS u (mark, place)
+            WHERE id = $1 AND mark < $2 ORDER BY place
+        ) AS marks
+    ) AS kept
+    WHERE id = $1 AND context_from_id >= $2
+)
+UPDATE chat_messages SET deleted = true
+WHERE chat_id = $1 AND id >= $2 AND NOT deleted
+
+-- name: insert_replacement(chat_id, replaced_id, content, author) :many
+-- A new message in the old one's place: what is not edited is carried over.
+INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author, source_key)
+SELECT chat_id, organization_id, role, visibility, $3::jsonb, coalesce($4::jsonb, author), source_key
+FROM chat_messages
+WHERE chat_id = $1 AND id = $2
+RETURNING id
+
+-- name: enqueue(chat_id, organization_id, content, author, source_key) :one
+-- Position zero is the end: what was moved to the head is below it, what came earlier has a smaller id.
+INSERT INTO chat_queued_messages (chat_id, organization_id, content, author, source_key)
+VALUES ($1, $2, $3, $4, $5)
+RETURNING id
+
+-- name: replace_queued(chat_id, queued_id, content) :exec
+-- Only while it waits; a promoted message is edited as a message.
+UPDATE chat_queued_messages SET content = $3
+WHERE chat_id = $1 AND id = $2
+
+-- name: delete_queued(chat_id, queued_id) :exec
+-- The row lock on the chat keeps a promotion from racing this.
+DELETE FROM chat_queued_messages
+WHERE chat_id = $1 AND id = $2
+
+-- name: move_to_head(chat_id, queued_id) :exec
+-- Below the lowest position, whoever was moved before.
+UPDATE chat_queued_messages SET position = (
+    SELECT least(min(position), 0) - 1 FROM chat_queued_messages WHERE chat_id = $1
+)
+WHERE chat_id = $1 AND id = $2
+
+-- name: promote_queued(chat_id, queued_id) :many
+-- Taking from the queue and storing in the history are one statement: a message is never in neither.
+WITH promoted AS (
+    DELETE FROM chat_queued_messages
+    WHERE chat_id = $1 AND id = coalesce($2::bigint, (
+        SELECT id FROM chat_queued_messages
+        WHERE chat_id = $1 ORDER BY position, id LIMIT 1
+    ))
+    RETURNING chat_id, organization_id, content, author, source_key
+)
+INSERT INTO chat_messages (chat_id, organization_id, role, content, author, source_key)
+SELECT chat_id, organization_id, 'user', content, author, source_key FROM promoted
+RETURNING id
+
+-- name: clear_queue(chat_id) :exec
+-- An edit makes what was said after it void.
+DELETE FROM chat_queued_messages WHERE chat_id = $1
+
+-- name: reserve_tool_calls(chat_id, message_id, reservations) :exec
+-- Call ids are unique within one assistant message only.
+INSERT INTO tool_call_ledger (chat_id, message_id, tool_call_id, tool_name)
+SELECT $1::uuid, $2::bigint, r.tool_call_id, r.tool_name
+FROM jsonb_to_recordset($3::jsonb) AS r (tool_call_id text, tool_name text)
+
+-- name: open_actions(chat_id, organization_id, actions, deadline_at, revision) :many
+-- Ids follow the order of the calls.
+INSERT INTO required_actions (chat_id, organization_id, tool_call_id, tool_name, executor, args,
+                              form, deadline_at, revision)
+SELECT $1::uuid, $2::uuid, a.tool_call_id, a.tool_name, a.executor, a.args, a.form,
+       $4::timestamptz, $5::bigint
+FROM ROWS FROM (
+    jsonb_to_recordset($3::jsonb) AS (
+        tool_call_id text, tool_name text, executor text, args text, form jsonb
+    )
+) WITH ORDINALITY AS a
+ORDER BY a.ordinality
+RETURNING id
+
+-- name: close_actions(chat_id, state, tool_call_ids, answered_by, answers, revision) :exec
+-- Only what is still open: the first answer wins.
+UPDATE required_actions SET
+    state = $2,
+    answered_by = $4,
+    answer = $5::jsonb -> tool_call_id,
+    closed_at = now(),
+    revision = $6
+WHERE chat_id = $1 AND tool_call_id = ANY ($3::text[]) AND state = 'open'
+
+-- name: mark_context(chat_id) :exec
+-- The prompt begins after everything stored so far; the mark is undone when that history is.
+UPDATE chats SET
+    context_marks = context_marks || newest.id,
+    context_from_id = newest.id
+FROM (SELECT coalesce(max(id), 0) AS id FROM chat_messages WHERE chat_id = $1) AS newest
+WHERE chats.id = $1
