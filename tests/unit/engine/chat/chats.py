@@ -64,15 +64,15 @@ def chats_in(state: str) -> Iterator[Snapshot]:
 
 def _situations(letter: str) -> Iterator[dict[str, Any]]:
     if letter == "A":
-        for calls in ((APPROVE,), (NOTIFY,), (APPROVE, NOTIFY)):
+        asked: tuple[tuple[OpenCall, ...], ...] = ((APPROVE,), (NOTIFY,), (APPROVE, NOTIFY))
+        for calls in asked:
             for minutes in (60, -1):
                 deadline = NOW + timedelta(minutes=minutes)
                 yield {"open_calls": calls, "actions_deadline_at": deadline}
     elif letter in "RI":
         holders = ((RUNNER, True), (RUNNER, False), (OTHER_RUNNER, True), (None, False))
-        for (runner_id, live), calls, compacts in product(
-            holders, ((), (SEARCH,), (SEARCH, APPROVE)), (False, True)
-        ):
+        called: tuple[tuple[OpenCall, ...], ...] = ((), (SEARCH,), (SEARCH, APPROVE))
+        for (runner_id, live), calls, compacts in product(holders, called, (False, True)):
             yield {
                 "runner_id": runner_id,
                 "lease_live": live,
