@@ -1,0 +1,153 @@
+"""`threadwright doctor` against real parts: Postgres, Valkey, the fake Slack, a models endpoint."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.fakes.slack_server import FakeSlack
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("THREADWRIGHT_", "OPENAI_", "ANTHROPIC_", "SLACK_", "DISCORD_", "DATABASE_", "REDIS_")
+Json = dict[str, Any]
+
+
+class Provider:
+    """A model provider that lists its models to whoever has the key."""
+
+    def __init__(self) -> None:
+        self.headers: dict[str, str] = {}
+        self.url = ""
+
+    async def list_models(self, request: web.Request) -> web.Response:
+        if request.headers.get("authorization") != "Bearer sk-harbour":
+            return web.json_response({"error": "no"}, status=401)
+        return web.json_response({"data": [{"id": "wren-1"}]}, headers=self.headers)
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[Provider]:
+    fake = Provider()
+    app = web.Application()
+    app.router.add_get("/v1/models", fake.list_models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    yield fake
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack.start() as running:
+        yield running
+
+
+def slack_environ(slack: FakeSlack) -> dict[str, str]:
+    return {
+        "THREADWRIGHT_SLACK_API_URL": slack.base_url,
+        "SLACK_BOT_TOKEN": slack.bot.token,
+        "SLACK_APP_TOKEN": slack.app_token,
+    }
+
+
+async def doctor(**environ: str) -> dict[str, list[Json]]:
+    """Run it in a process of its own, and return its findings by the name of their check."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bots",
+        "doctor",
+        "--json",
+        cwd=ROOT,
+        env={**inherited, "THREADWRIGHT_PORT": "0", **environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await process.communicate()
+    found: Json = json.loads(output)
+    by_check: dict[str, list[Json]] = {}
+    for finding in found["findings"]:
+        by_check.setdefault(finding["check"], []).append(finding)
+        assert (finding["mend"] is None) == (finding["status"] == "ok"), finding
+    failed = any(finding["status"] == "fail" for finding in found["findings"])
+    assert process.returncode == (1 if failed else 0)
+    return by_check
+
+
+async def test_everything_in_order_is_said_to_be(
+    database_url: str, redis_url: str, slack: FakeSlack, provider: Provider
+) -> None:
+    found = await doctor(
+        DATABASE_URL=database_url,
+        REDIS_URL=redis_url,
+        OPENAI_BASE_URL=provider.url,
+        OPENAI_API_KEY="sk-harbour",
+        THREADWRIGHT_MODEL_NAME="wren-1",
+        THREADWRIGHT_SECRET_KEY="k",
+        **slack_environ(slack),
+    )
+    assert "schema current" in found["database"][0]["message"]
+    assert found["redis"][0]["message"].startswith("version ")
+    assert found["model"][0]["message"] == f"wren-1 at {provider.url}"
+    assert found["slack socket"][0]["message"] == "opens"
+    assert {finding["status"] for findings in found.values() for finding in findings} == {"ok"}
+
+
+async def test_database_without_the_schema_asks_for_migrate(empty_database_url: str) -> None:
+    found = await doctor(DATABASE_URL=empty_database_url)
+    assert found["database"][0]["status"] == "warn"
+    assert found["database"][0]["mend"] == "run `threadwright migrate`"
+
+
+async def test_wrong_slack_token_is_said_with_slacks_own_word(slack: FakeSlack) -> None:
+    environ = {**slack_environ(slack), "SLACK_BOT_TOKEN": "xoxb-hush"}
+    (finding,) = (await doctor(**environ))["slack"]
+    assert finding["message"] == "bot token: invalid_auth"
+    assert finding["status"] == "fail"
+
+
+async def test_wrong_app_token_is_found(slack: FakeSlack) -> None:
+    environ = {**slack_environ(slack), "SLACK_APP_TOKEN": "xapp-hush"}
+    found = await doctor(**environ)
+    assert found["slack socket"][0]["status"] == "fail"
+    assert "connections:write" in found["slack socket"][0]["mend"]
+
+
+async def test_missing_scopes_name_what_people_cannot_do(slack: FakeSlack) -> None:
+    slack.bot.scopes -= {"chat:write", "files:read"}
+    found = await doctor(**slack_environ(slack))
+    messages = {finding["message"]: finding["status"] for finding in found["slack scopes"]}
+    assert messages == {
+        "missing: chat:write": "fail",
+        "no text files that people attach: files:read missing": "warn",
+    }
+
+
+async def test_refused_model_key_is_found(provider: Provider) -> None:
+    found = await doctor(OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="sk-hush")
+    assert found["model"][0]["message"] == f"{provider.url} does not take the key (401)"
+    assert "hush" not in str(found)
+
+
+async def test_model_that_the_provider_lacks_is_found(provider: Provider) -> None:
+    found = await doctor(
+        OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="sk-harbour", THREADWRIGHT_MODEL_NAME="owl-2"
+    )
+    assert found["model"][0]["message"] == f"{provider.url} does not list owl-2"
+
+
+async def test_clock_that_is_far_off_is_found(provider: Provider) -> None:
+    provider.headers["Date"] = "Tue, 01 Dec 2020 00:00:00 GMT"
+    found = await doctor(OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="sk-harbour")
+    assert found["clock"][0]["status"] == "fail"
+    assert "ahead of" in found["clock"][0]["message"]
