@@ -28,7 +28,10 @@ class SlackClock:
 
     async def sleep(self, seconds: float) -> None:
         """Return once this clock, not the wall's, has moved on by `seconds`."""
-        deadline = self.now() + seconds
+        await self.sleep_until(self.now() + seconds)
+
+    async def sleep_until(self, deadline: float) -> None:
+        """Return once it is `deadline`; one long advance may pass several deadlines in turn."""
         while (remaining := deadline - self.now()) > 0:
             try:
                 async with asyncio.timeout(None if self._frozen else remaining):

@@ -89,14 +89,15 @@ class HttpEvents:
         }
 
     async def _deliver(self, delivery: Delivery, url: str) -> None:
-        reason = ""
+        reason, failed_at = "", 0.0
         repeats = self.retry_delays_seconds if delivery.kind is DeliveryKind.EVENT else ()
         for number in range(len(repeats) + 1):
             if number:
-                await self._clock.sleep(repeats[number - 1])
+                await self._clock.sleep_until(failed_at + repeats[number - 1])
             attempt = Attempt(at=self._clock.now(), retry_num=number, retry_reason=reason, via=url)
             delivery.attempts.append(attempt)
             reason, wants_repeat = await self._try(delivery, attempt, url)
+            failed_at = min(self._clock.now(), attempt.at + self.ack_timeout_seconds)
             delivery.tried.set()
             self._touch()
             if delivery.is_acked or not wants_repeat:
@@ -107,7 +108,7 @@ class HttpEvents:
     async def _try(self, delivery: Delivery, attempt: Attempt, url: str) -> tuple[str, bool]:
         """One try; returns the reason a repeat would carry and whether a repeat is wanted."""
         post = self._background.spawn(self._post(delivery, attempt, url))
-        timer = asyncio.create_task(self._clock.sleep(self.ack_timeout_seconds))
+        timer = asyncio.create_task(self._clock.sleep_until(attempt.at + self.ack_timeout_seconds))
         try:
             await asyncio.wait({post, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -245,6 +245,10 @@ class FakeSlack:
         event_id = self._backend.world.new_id("Ev") if with_new_event_id else None
         return self._backend.announcer.replay(delivery, event_id=event_id)
 
+    def touch(self) -> None:
+        """Wake waiting tests after a change outside the fake that their predicates look at."""
+        self._backend.world.touch()
+
     async def wait_until(
         self,
         predicate: Callable[[], Found],

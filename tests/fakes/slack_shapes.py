@@ -62,7 +62,9 @@ def file_json(file: FileRecord, domain: str) -> Json:
         "username": "",
         "url_private": file.url_private,
         "url_private_download": file.url_private.replace("/files-pri/", "/files-pri-download/"),
+        "media_display_type": "unknown",
         "permalink": f"https://{domain}.slack.com/files/{file.user}/{file.id}/{file.name}",
+        "permalink_public": f"https://slack-files.com/{file.id}",
         "has_rich_preview": False,
     }
 
@@ -76,7 +78,7 @@ def message_json(workspace: Workspace, message: Message, *, with_metadata: bool 
         shown["subtype"] = message.subtype
     if message.subtype == "tombstone":
         shown["hidden"] = True
-    elif message.subtype != "bot_message":
+    elif message.subtype is None:
         shown["team"] = message.team_id
     _add_authorship(shown, message)
     _add_content(shown, workspace, message)

@@ -193,22 +193,23 @@ class Sockets:
         if delivery.kind is DeliveryKind.EVENT:
             envelope |= {"retry_attempt": number, "retry_reason": reason}
         connection.outbox.put_nowait(json.dumps(envelope))
-        self._background.spawn(self._watch(delivery, number))
+        deadline = delivery.attempts[-1].at + self.ack_timeout_seconds
+        self._background.spawn(self._watch(delivery, number, deadline))
 
-    async def _watch(self, delivery: Delivery, number: int) -> None:
-        await self._clock.sleep(self.ack_timeout_seconds)
+    async def _watch(self, delivery: Delivery, number: int, deadline: float) -> None:
+        await self._clock.sleep_until(deadline)
         is_latest = len(delivery.attempts) == number + 1
         if delivery.state is DeliveryState.PENDING and is_latest:
             delivery.tried.set()
-            await self._repeat(delivery, number)
+            await self._repeat(delivery, number, deadline)
 
-    async def _repeat(self, delivery: Delivery, number: int) -> None:
+    async def _repeat(self, delivery: Delivery, number: int, since: float) -> None:
         repeats = delivery.kind is DeliveryKind.EVENT or self.redeliver_interactions
         if not repeats or number >= len(self.retry_delays_seconds):
             delivery.lose()
             self._touch()
             return
-        await self._clock.sleep(self.retry_delays_seconds[number])
+        await self._clock.sleep_until(since + self.retry_delays_seconds[number])
         if delivery.state is DeliveryState.PENDING and len(delivery.attempts) == number + 1:
             self.send(delivery)
 
