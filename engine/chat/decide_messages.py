@@ -174,7 +174,7 @@ def _refuse_message(snapshot: Snapshot, command: SendMessage, *, starts: bool) -
 def _start(snapshot: Snapshot, command: SendMessage) -> Decision:
     """Run now. Behind a backlog the message queues and the oldest one is answered first.
 
-    The head leaves before the message joins, so a full queue cannot keep an idle chat from going on.
+    The head leaves before the message joins, so a full queue cannot hold an idle chat up.
     """
     row = without_calls(ChatRow.of(snapshot)).to(ChatStatus.RUNNING)
     first = cancel_actions(snapshot)

@@ -14,7 +14,7 @@ from engine.chat.commands import (
     ReleaseLease,
 )
 from engine.chat.content import NewMessage
-from engine.chat.decide_messages import without_calls
+from engine.chat.decide_messages import call_ids, without_calls
 from engine.chat.decision import ChatRow, Decision, Refusal, RefusalReason, decision
 from engine.chat.snapshot import ChatStatus, Snapshot
 from engine.chat.synthetic import INTERRUPTED_IN_RUN, NO_RESULT, error_results, settle
@@ -44,7 +44,7 @@ def decide_commit_step(snapshot: Snapshot, command: CommitStep) -> Decision | Re
 def decide_enter_requires_action(
     snapshot: Snapshot, command: EnterRequiresAction
 ) -> Decision | Refusal:
-    """Store what is done, ask, and let the runner go. With nothing to ask the next worker goes on."""
+    """Store what is done, ask, and let the runner go; with nothing to ask, to the next worker."""
     if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
         return refusal
     messages, open_calls = settle(
@@ -57,8 +57,11 @@ def decide_enter_requires_action(
     writes = _insert((*messages, *abandoned))
     if not asked:
         return decision(snapshot, row.to(ChatStatus.RUNNING).released(), *writes)
+    # A question without an open call could never be taken back.
+    ids = call_ids(asked)
+    actions = tuple(action for action in command.actions if action.tool_call_id in ids)
     row = row.to(ChatStatus.REQUIRES_ACTION)
-    return decision(snapshot, row, *writes, OpenActions(actions=command.actions))
+    return decision(snapshot, row, *writes, OpenActions(actions=actions))
 
 
 def decide_finish_turn(snapshot: Snapshot, command: FinishTurn) -> Decision | Refusal:

@@ -53,7 +53,7 @@ def settle(
             settled.extend(error_results(calls.values(), text))
             calls.clear()
         content: list[Part] = []
-        # In order: an id may come back in a later message, so a set of ids could not tell them apart.
+        # In order: an id may come back in a later message, and is another call then.
         for part in message.content:
             if isinstance(part, ToolCallPart):
                 calls[part.tool_call_id] = descriptions.get(part.tool_call_id) or OpenCall(

@@ -6,15 +6,15 @@ other outcome is a mistake, and so is an outcome listed here that nothing can br
 walk every cell both ways. A kind is a command's class name; SendMessage is split by what it does to
 a busy chat, EditMessage by whether it answers anew.
 
-The states are those of state.py: the status's letter (W waiting, E error, R running, I interrupting,
-A requires action), X if archived, then 1 if messages wait in the queue and 0 if none do. What decides
-between several outcomes of a cell (is the lease live, is it the last answer, is the queue full) is
-said in README.md and in the decide_* modules.
+The states are those of state.py: the status's letter (W waiting, E error, R running,
+I interrupting, A requires action), X if archived, then 1 if messages wait in the queue and 0 if none
+do. What decides between several outcomes of a cell (is the lease live, is it the last answer, is
+the queue full) is said in README.md and in the decide_* modules.
 
-In the text below a line without indentation names a kind; each line after it reads "states: outcomes".
-Lines add up: a cell holds the outcomes of every line that names its state. `any`, `archived`, `idle`
-(W and E), `queued` and a bare letter (R: R0 and R1, not archived) name several states at once. `=` is
-the state itself.
+In the text below a line without indentation names a kind; each line after it reads
+"states: outcomes". Lines add up: a cell holds the outcomes of every line that names its state.
+`any`, `archived`, `idle` (W and E), `queued` and a bare letter (R: R0 and R1, not archived) name
+several states at once. `=` is the state itself.
 """
 
 from collections.abc import Mapping

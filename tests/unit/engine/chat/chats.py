@@ -1,4 +1,4 @@
-"""Chats as decisions see them: one for a test to start from, and all kinds of them in each state."""
+"""Chats as decisions see them: one to start from, and all kinds of them in each state."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -15,7 +15,7 @@ from engine.chat import commands as c
 from engine.chat import writes as w
 from engine.chat.content import Content, NewMessage, Role, ToolCallPart, ToolResultPart
 from engine.chat.decide import decide, first_messages
-from engine.chat.decision import ChatRow, Decision, Refusal
+from engine.chat.decision import ChatRow, Decision, Effect, Refusal
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ActionId, MessageId, QueuedId, RunnerId, ToolCallId
 from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
@@ -56,8 +56,8 @@ class Asked:
 class View:
     """The chat as it can be compared: everything but generated ids and times of creation.
 
-    `history` pairs each message with whether it is deleted; `cleared_after` counts the messages that
-    the model has been made to forget.
+    `history` pairs each message with whether it is deleted; `cleared_after` counts the messages
+    that the model has been made to forget.
     """
 
     status: ChatStatus
@@ -83,7 +83,7 @@ class View:
 
 @dataclass(slots=True)
 class ChatModel:
-    """One chat. `submit` decides and applies; a refusal changes nothing, not even a version."""
+    """One chat. `submit` decides and applies; a refusal or a duplicate changes nothing at all."""
 
     create: c.CreateChat
     row: ChatRow = field(init=False)
@@ -93,7 +93,7 @@ class ChatModel:
     ledger: list[ToolCallId] = field(default_factory=list)
     runner_id: RunnerId | None = None
     lease_live: bool = False
-    cleared_after: int = 0
+    context_marks: list[MessageId] = field(default_factory=list)
     snapshot_version: int = 1
     history_version: int = 1
     queue_version: int = 0
@@ -121,7 +121,7 @@ class ChatModel:
     def submit(self, command: c.Command, now: datetime) -> Decision | Refusal:
         """Decide and apply, as one transaction."""
         outcome = decide(self.snapshot(command), command, now)
-        if isinstance(outcome, Decision):
+        if isinstance(outcome, Decision) and outcome.effect is not Effect.DUPLICATE:
             self._apply(outcome)
         return outcome
 
@@ -188,7 +188,7 @@ class ChatModel:
             last_error=self.row.last_error,
             retry=self.row.retry,
             compaction_requested=self.row.compaction_requested,
-            cleared_after=self.cleared_after,
+            cleared_after=self.cleared_after(),
             snapshot_version=self.snapshot_version,
             history_version=self.history_version,
             queue_version=self.queue_version,
@@ -199,6 +199,11 @@ class ChatModel:
     def live(self) -> list[Stored]:
         """The messages that are not deleted, in order."""
         return [stored for stored in self.history if not stored.deleted]
+
+    def cleared_after(self) -> int:
+        """How many messages, deleted ones too, the model has been made to forget."""
+        mark = self.context_marks[-1] if self.context_marks else MessageId(0)
+        return sum(stored.id <= mark for stored in self.history)
 
     def _apply(self, outcome: Decision) -> None:
         self.snapshot_version += 1
@@ -223,6 +228,9 @@ class ChatModel:
             case w.TruncateHistory():
                 for stored in self.history:
                     stored.deleted = stored.deleted or stored.id >= write.from_message_id
+                self.context_marks = [
+                    mark for mark in self.context_marks if mark < write.from_message_id
+                ]
                 self._history_changed()
             case w.InsertReplacement():
                 old = self._stored(write.replaces).message
@@ -261,7 +269,7 @@ class ChatModel:
             case w.CloseActions():
                 self._close(write)
             case w.MarkContextCleared():
-                self.cleared_after = len(self.history)
+                self.context_marks.append(self.history[-1].id)
             case _:
                 assert_never(write)
 

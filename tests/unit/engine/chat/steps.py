@@ -89,7 +89,7 @@ class Fencing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What a worker's step stores: perhaps an answer with calls, perhaps results, right or wrong."""
+    """What a worker's step stores: perhaps an answer with calls, perhaps results, maybe wrong."""
 
     text: str = ""
     executors: tuple[Executor, ...] = ()
@@ -208,7 +208,7 @@ def _worker_command(step: Step, sight: Sight) -> c.Command | None:
             reserve = tuple(
                 c.Reservation(tool_call_id=call.tool_call_id, tool_name=call.tool_name)
                 for call in open_calls
-                if not call.is_dynamic and step.pick % 2
+                if step.said.executors and not call.is_dynamic and step.pick % 2
             )
             return c.CommitStep(fence=fence, messages=messages, open_calls=claimed, reserve=reserve)
         case Do.ASK:

@@ -1,4 +1,4 @@
-"""A chat to tell stories with: what Ada and Bo say, what Wren answers, in as few words as possible."""
+"""A chat to tell stories with: what Ada and Bo say, what Wren answers, in few words."""
 
 from typing import Any
 from uuid import UUID

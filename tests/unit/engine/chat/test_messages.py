@@ -69,9 +69,9 @@ def test_interrupting_message_waits_for_the_partial_answer() -> None:
     sent = story.send("stop, Bo here", interrupt=True)
     assert (sent.effect, story.status) == (Effect.QUEUED, "interrupting")
     assert (story.told, story.queue) == (["user: hello"], ["stop, Bo here"])
-    story.finish_interruption(answer("Good mor", Finish.INTERRUPTED))
+    story.finish_interruption(answer("Good m", Finish.INTERRUPTED))
     assert story.status == "running"
-    assert story.told == ["user: hello", "assistant: Good mor", "user: stop, Bo here"]
+    assert story.told == ["user: hello", "assistant: Good m", "user: stop, Bo here"]
     assert story.queue == []
 
 
@@ -221,9 +221,9 @@ def test_amending_does_not_disturb_a_chat_that_nobody_works_on() -> None:
 
 def test_queued_message_can_be_changed_and_taken_out() -> None:
     story = Story("hello")
-    story.send("secnd")
+    story.send("2nd")
     story.send("third")
-    story.do(c.EditQueuedMessage(queued_id=story.queued_id("secnd"), content=plain("second")))
+    story.do(c.EditQueuedMessage(queued_id=story.queued_id("2nd"), content=plain("second")))
     assert story.queue == ["second", "third"]
     story.do(c.DeleteQueuedMessage(queued_id=story.queued_id("second")))
     assert story.queue == ["third"]

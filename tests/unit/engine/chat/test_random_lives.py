@@ -113,10 +113,9 @@ class ChatLife(RuleBasedStateMachine):
             return
         assert not stale, "an overtaken worker changes nothing"
         if outcome.effect is Effect.DUPLICATE:
-            assert self.chat.view().history == before.history
-            assert self.chat.view().queue == before.queue
-        else:
-            self.told.update(command, texts, queued)
+            assert self.chat.view() == before, "a duplicate changes nothing"
+            return
+        self.told.update(command, texts, queued)
         self.check_order(command, list(queued), stored)
         held = self.chat.lease_live and self.chat.runner_id is not None
         assert outcome.wake == (self.chat.row.status in WORKS and not held), "work finds a worker"
