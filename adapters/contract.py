@@ -17,7 +17,7 @@ from engine.chat.writes import ActionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceLimits:
-    """What a platform allows. `page_size` in the platform's own characters of rendered text."""
+    """What a platform allows. `page_size` as the platform counts characters of rendered text."""
 
     page_size: int
     edit_interval_seconds: float
@@ -79,10 +79,6 @@ class Surface(Protocol):
     @property
     def limits(self) -> SurfaceLimits:
         """What the platform allows."""
-        ...
-
-    def render(self, markdown: str) -> str:
-        """Markdown in the platform's markup, with nothing in it that would ping anybody. Pure."""
         ...
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:

@@ -79,10 +79,15 @@ class ItemKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyItem:
-    """One run of text. `is_growing`: more is to come, so what is shown is a draft."""
+    """One run of text. `is_growing`: more is to come, so what is shown is a draft.
+
+    `activity`: a line below the text for now, about what takes time. It is no part of the text,
+    which only grows.
+    """
 
     key: ItemKey
     markdown: str
+    activity: str = ""
     is_growing: bool = False
     can_stop: bool = False
 
@@ -143,15 +148,30 @@ class _Draft:
             self.paragraphs.append(text.strip("\n"))
             self.has_said_anything = True
 
-    def close_segment(self, turn: _Turn, *, growing: bool = False, can_stop: bool = False) -> None:
-        if self.paragraphs:
-            key = ItemKey(
-                turn_id=turn.user.id, source_key=turn.user.source_key, segment=self.segment
+    def close_segment(self, turn: _Turn) -> None:
+        self._put(ReplyItem(key=self._key(turn), markdown=self._text()))
+
+    def leave_growing(self, turn: _Turn, *, activity: str, can_stop: bool) -> None:
+        self._put(
+            ReplyItem(
+                key=self._key(turn),
+                markdown=self._text(),
+                activity=activity,
+                is_growing=True,
+                can_stop=can_stop,
             )
-            markdown = "\n\n".join(self.paragraphs)
-            self.items.append(
-                ReplyItem(key=key, markdown=markdown, is_growing=growing, can_stop=can_stop)
-            )
+        )
+
+    def _key(self, turn: _Turn) -> ItemKey:
+        user = turn.user
+        return ItemKey(turn_id=user.id, source_key=user.source_key, segment=self.segment)
+
+    def _text(self) -> str:
+        return "\n\n".join(self.paragraphs)
+
+    def _put(self, item: ReplyItem) -> None:
+        if item.markdown or item.activity:
+            self.items.append(item)
         self.paragraphs = []
 
 
@@ -263,15 +283,14 @@ def _items_of(
             draft.items += [_question(action) for action in actions]
             draft.segment += 1
             draft.has_said_anything = True
-    if not is_last:
-        if ending := _past_ending(mirror, turn):
-            draft.say(ending)
-        draft.close_segment(turn)
+    if is_last and mirror.is_live:
+        draft.say(mirror.live_text)
+        can_stop = mirror.status is not ShownStatus.INTERRUPTING
+        draft.leave_growing(turn, activity=_activity(mirror, turn), can_stop=can_stop)
         return draft.items
-    for text in _present(mirror, turn, has_said_anything=draft.has_said_anything):
-        draft.say(text)
-    can_stop = mirror.status in (ShownStatus.PENDING, ShownStatus.RUNNING)
-    draft.close_segment(turn, growing=mirror.is_live, can_stop=can_stop)
+    ending = _ending(mirror, turn, draft) if is_last else _past_ending(mirror, turn)
+    draft.say(ending)
+    draft.close_segment(turn)
     return draft.items
 
 
@@ -282,19 +301,14 @@ def _past_ending(mirror: ChatMirror, turn: _Turn) -> str:
     return FAILED_BEFORE if failed else ""
 
 
-def _present(mirror: ChatMirror, turn: _Turn, *, has_said_anything: bool) -> Iterator[str]:
-    """What the turn that may still go on says beyond its stored messages."""
-    if mirror.is_live:
-        yield mirror.live_text
-        yield _activity(mirror, turn)
-        return
-    if mirror.status is ShownStatus.ERROR:
-        if error := mirror.failures.get(turn.user.id):
-            yield _error_text(error)
-        return
-    if mirror.status is ShownStatus.WAITING and not has_said_anything:
-        answered = any(message.role is Role.ASSISTANT for message in turn.replies)
-        yield NO_ANSWER if answered else STOPPED
+def _ending(mirror: ChatMirror, turn: _Turn, draft: _Draft) -> str:
+    """How the last turn ended, if there is anything to say of it."""
+    if mirror.status is ShownStatus.ERROR and turn.user.id in mirror.failures:
+        return _error_text(mirror.failures[turn.user.id])
+    if mirror.status is not ShownStatus.WAITING or draft.has_said_anything:
+        return ""
+    answered = any(message.role is Role.ASSISTANT for message in turn.replies)
+    return NO_ANSWER if answered else STOPPED
 
 
 def _activity(mirror: ChatMirror, turn: _Turn) -> str:

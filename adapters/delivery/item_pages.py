@@ -1,0 +1,123 @@
+"""Items cut into what a platform can show, with the cutting done once per stretch of text (pure)."""
+
+from dataclasses import dataclass, replace
+
+from adapters.contract import Outgoing, Page, Question
+from adapters.delivery.delivery_plan import WantedItem, WantedPage, hash_of
+from adapters.delivery.page_pieces import PageLimit, Renderer
+from adapters.delivery.pagination import Pages, paginate
+from adapters.delivery.reply_view import Item, ItemKey, QuestionItem, ReplyItem
+
+ACTIVITY_ROOM = 80
+"""Characters kept free on a page for the line about what takes time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutItem:
+    """An item with the pages it is shown as, and the same pages as the plan compares them."""
+
+    wanted: WantedItem
+    pages: tuple[Outgoing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cut:
+    markdown: str
+    pages: Pages
+
+
+class ItemCutter:
+    """Cuts items of one thread into pages. Growing text is cut on from where it last ended."""
+
+    __slots__ = ("_cuts", "_limit", "_renderer")
+
+    def __init__(self, renderer: Renderer, *, page_size: int) -> None:
+        self._renderer = renderer
+        self._limit = PageLimit(chars_max=page_size)
+        self._cuts: dict[ItemKey, _Cut] = {}
+
+    def use_smaller_pages(self) -> bool:
+        """Halve the size of pages, since the platform counts differently. False: small enough."""
+        smaller = self._limit.chars_max // 2
+        if smaller < ACTIVITY_ROOM * 2:
+            return False
+        self._limit = PageLimit(chars_max=smaller)
+        self._cuts.clear()
+        return True
+
+    def cut(self, item: Item) -> CutItem:
+        """The item's pages as they are now."""
+        if isinstance(item, QuestionItem):
+            return _cut_question(item)
+        return self._cut_reply(item)
+
+    def forget(self) -> None:
+        """Drop what was kept for growing texts."""
+        self._cuts.clear()
+
+    def _cut_reply(self, item: ReplyItem) -> CutItem:
+        cut = self._pages_of(item)
+        texts = [page.text for page in cut.pages]
+        full = [page.is_full for page in cut.pages]
+        if item.activity:
+            texts, full = self._with_activity(texts, full, item.activity)
+        pages = tuple(
+            Page(text=text, can_stop=item.can_stop and at == len(texts) - 1)
+            for at, text in enumerate(texts)
+        )
+        wanted = tuple(
+            WantedPage(
+                content_hash=hash_of("page", page.text, str(page.can_stop)),
+                is_draft=item.is_growing and not is_full,
+            )
+            for page, is_full in zip(pages, full, strict=True)
+        )
+        return CutItem(wanted=WantedItem(key=item.key, pages=wanted), pages=pages)
+
+    def _pages_of(self, item: ReplyItem) -> Pages:
+        known = self._cuts.get(item.key)
+        grows = known is not None and item.markdown.startswith(known.markdown)
+        pages = paginate(
+            item.markdown,
+            render=self._renderer,
+            limit=self._limit,
+            frozen=known.pages.frozen if known is not None and grows else (),
+            checked=known.pages.checked if known is not None and grows else 0,
+            final=not item.is_growing,
+        )
+        if item.is_growing:
+            self._cuts[item.key] = _Cut(markdown=item.markdown, pages=pages)
+        else:
+            self._cuts.pop(item.key, None)
+        return pages
+
+    def _with_activity(
+        self, texts: list[str], full: list[bool], activity: str
+    ) -> tuple[list[str], list[bool]]:
+        """Put the line below the last page, or on a page of its own where there is no room."""
+        lines = paginate(activity, render=self._renderer, limit=PageLimit(chars_max=ACTIVITY_ROOM))
+        if not lines.pages:
+            return texts, full
+        line = lines.pages[0].text
+        if texts and not full[-1]:
+            joined = f"{texts[-1]}\n\n{line}"
+            if self._renderer.size(joined) <= self._limit.chars_max:
+                return [*texts[:-1], joined], full
+        if texts:
+            return texts, full
+        return [line], [False]
+
+
+def _cut_question(item: QuestionItem) -> CutItem:
+    if item.key.action_id is None:
+        raise ValueError("a question has an action")
+    question = Question(
+        action_id=item.key.action_id, form=item.form, state=item.state, outcome=item.outcome
+    )
+    page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
+    return CutItem(wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,))
+
+
+def renamed(cut: CutItem, key: ItemKey) -> CutItem:
+    """The same pages under the key that they are known by."""
+    return replace(cut, wanted=replace(cut.wanted, key=key))

@@ -1,0 +1,181 @@
+"""The calls that we make to Slack, each at most once, with its failures in the contract's terms.
+
+Nothing is retried here: whoever calls knows whether a second time would show something twice. Bodies
+hold what people wrote and tokens, so nothing of them is logged.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.errors import (
+    Denied,
+    Gone,
+    MessageTooLong,
+    RateLimited,
+    SurfaceError,
+    Unavailable,
+)
+
+CALL_SECONDS_MAX = 15.0
+"""A call without an answer for this long has failed. Below the lease of a delivery."""
+RETRY_AFTER_SECONDS = 5.0
+"""How long to wait where Slack says that there were too many calls, but not for how long."""
+
+RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long", "msg_blocks_too_many"})
+GONE = frozenset({"message_not_found", "no_item_specified", "cant_update_message"})
+# Slack's words for these: some aspect of the operation may have succeeded.
+UNCERTAIN = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
+UNAVAILABLE = frozenset(
+    {"messaging_processing_failed", "team_added_to_org", "accesslimited", "org_login_required"}
+)
+# AttributeError: the SDK's own on an answer that is neither JSON nor an error.
+_BROKEN_ANSWERS = (
+    aiohttp.ClientError,
+    SlackClientError,
+    OSError,
+    TimeoutError,
+    ValueError,
+    AttributeError,
+)
+# The SDK logs bodies at debug level, so its logger never goes below this one.
+_SDK_LEVEL = logging.INFO
+
+
+def sdk_logger() -> logging.Logger:
+    """The logger for the SDK and bolt; they are kept from writing bodies whatever the root says."""
+    logger = logging.getLogger("threadwright.slack.sdk")
+    logger.setLevel(_SDK_LEVEL)
+    return logger
+
+
+def web_client(token: str, *, api_url: str, session: aiohttp.ClientSession) -> AsyncWebClient:
+    """An SDK client that shares our connections and never sends anything twice by itself."""
+    return AsyncWebClient(
+        token=token,
+        base_url=api_url if api_url.endswith("/") else f"{api_url}/",
+        session=session,
+        retry_handlers=[],
+        timeout=int(CALL_SECONDS_MAX),
+        logger=sdk_logger(),
+    )
+
+
+def error_of(error: SlackApiError) -> SurfaceError:
+    """What an answer that is not ok means for us. Every code has a meaning: what is unknown is Denied."""
+    response = error.response
+    status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 200)
+    data = getattr(response, "data", response)
+    code = str(data.get("error") or "") if isinstance(data, dict) else ""
+    code = code or f"http_{status}"
+    if code in RATE_LIMITED or status == 429:
+        headers = getattr(response, "headers", None) or {}
+        return RateLimited(code, retry_after_seconds=_retry_after(headers))
+    if code in TOO_LONG:
+        return MessageTooLong(code)
+    if code in GONE:
+        return Gone(code)
+    if code in UNAVAILABLE:
+        return Unavailable(code, outcome_unknown=False)
+    if code in UNCERTAIN or status >= 500:
+        return Unavailable(code, outcome_unknown=True)
+    return Denied(code)
+
+
+class SlackClient:
+    """Calls of one installation."""
+
+    def __init__(self, sdk: AsyncWebClient) -> None:
+        self._sdk = sdk
+
+    async def identify(self) -> dict[str, Any]:
+        """Who we are: auth.test, and bots.info for the app's id."""
+        who = await self._call(self._sdk.auth_test())
+        bot = await self._call(self._sdk.bots_info(bot=str(who.get("bot_id") or "")))
+        return {**who, "app_id": (bot.get("bot") or {}).get("app_id", "")}
+
+    async def post_message(self, arguments: dict[str, Any]) -> str:
+        """Post and return the message's timestamp."""
+        answer = await self._call(self._sdk.chat_postMessage(**arguments))
+        return str(answer["ts"])
+
+    async def update_message(self, arguments: dict[str, Any]) -> None:
+        """Replace what a message shows."""
+        await self._call(self._sdk.chat_update(**arguments))
+
+    async def delete_message(self, channel: str, ts: str) -> None:
+        """Take a message back."""
+        await self._call(self._sdk.chat_delete(channel=channel, ts=ts))
+
+    async def post_ephemeral(self, *, channel: str, thread: str, user: str, text: str) -> None:
+        """Tell one person alone. Slack does not promise that it arrives."""
+        await self._call(
+            self._sdk.chat_postEphemeral(
+                channel=channel, user=user, text=text, thread_ts=thread or None
+            )
+        )
+
+    async def replies(
+        self, channel: str, thread: str, *, oldest: str = "0", cursor: str = ""
+    ) -> tuple[list[dict[str, Any]], str]:
+        """A page of a thread, the root first, and the cursor of the next page."""
+        answer = await self._call(
+            self._sdk.conversations_replies(
+                channel=channel,
+                ts=thread,
+                oldest=oldest,
+                cursor=cursor or None,
+                include_all_metadata=True,
+                limit=200,
+            )
+        )
+        metadata = answer.get("response_metadata") or {}
+        return list(answer.get("messages") or ()), str(metadata.get("next_cursor") or "")
+
+    async def open_view(self, trigger_id: str, view: dict[str, Any]) -> None:
+        """Open a modal; a trigger works once, for three seconds."""
+        await self._call(self._sdk.views_open(trigger_id=trigger_id, view=view))
+
+    async def add_reaction(self, channel: str, ts: str, name: str) -> None:
+        """React to a message; having done so before is fine."""
+        try:
+            await self._call(self._sdk.reactions_add(channel=channel, timestamp=ts, name=name))
+        except Denied as error:
+            if error.code != "already_reacted":
+                raise
+
+    async def user_name(self, user_id: str) -> str:
+        """What people call this user."""
+        answer = await self._call(self._sdk.users_info(user=user_id))
+        user = answer.get("user") or {}
+        profile = user.get("profile") or {}
+        names = (profile.get("display_name"), user.get("real_name"), user.get("name"))
+        return next((str(name) for name in names if name), user_id)
+
+    async def _call(self, call: Awaitable[Any]) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(CALL_SECONDS_MAX):
+                answer = await call
+        except SlackApiError as error:
+            raise error_of(error) from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unavailable("not_connected", outcome_unknown=False) from error
+        except _BROKEN_ANSWERS as error:
+            raise Unavailable(type(error).__name__, outcome_unknown=True) from error
+        return answer.data if isinstance(answer.data, dict) else {}
+
+
+def _retry_after(headers: Any) -> float:
+    for name, value in dict(headers).items():
+        if str(name).lower() == "retry-after":
+            try:
+                return max(0.0, float(value[0] if isinstance(value, list) else value))
+            except ValueError:
+                break
+    return RETRY_AFTER_SECONDS

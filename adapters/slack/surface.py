@@ -1,0 +1,56 @@
+"""Slack as a surface to deliver to: the contract's calls in Slack's terms."""
+
+from datetime import datetime
+from uuid import UUID
+
+from adapters.contract import MessageRef, Outgoing, Place, SurfaceLimits
+from adapters.slack.client import SlackClient
+from adapters.slack.identity import PLATFORM
+from adapters.slack.limits import PAGE_TEXT_MAX
+from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
+
+CLOCKS_APART_SECONDS = 300.0
+"""How far our clock and Slack's may differ when a lost message is looked for."""
+PAGES_LOOKED_AT_MAX = 50
+"""Pages of a thread that are read for one message: 10,000 messages."""
+
+
+class SlackSurface:
+    """Posts, edits and finds messages of one Slack installation."""
+
+    platform = PLATFORM
+
+    def __init__(self, client: SlackClient, *, edit_interval_seconds: float) -> None:
+        self._client = client
+        self.limits = SurfaceLimits(
+            page_size=PAGE_TEXT_MAX, edit_interval_seconds=edit_interval_seconds
+        )
+
+    async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
+        """Post into the thread; Slack keeps the nonce in the message's metadata."""
+        return await self._client.post_message(post_arguments(place, outgoing, nonce))
+
+    async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
+        """Replace what the message shows. Its metadata stays."""
+        await self._client.update_message(edit_arguments(ref, outgoing))
+
+    async def delete(self, ref: MessageRef) -> None:
+        """Take the message back."""
+        await self._client.delete_message(ref.place.channel, ref.message_id)
+
+    async def find(self, place: Place, nonce: UUID, *, since: datetime | None) -> str | None:
+        """Look through the thread from shortly before `since` on; all of it where that is None."""
+        oldest = "0"
+        if since is not None:
+            oldest = f"{max(0.0, since.timestamp() - CLOCKS_APART_SECONDS):.6f}"
+        cursor, wanted = "", str(nonce)
+        for _ in range(PAGES_LOOKED_AT_MAX):
+            messages, cursor = await self._client.replies(
+                place.channel, place.thread, oldest=oldest, cursor=cursor
+            )
+            for message in messages:
+                if nonce_of_message(message) == wanted:
+                    return str(message["ts"])
+            if not cursor:
+                break
+        return None
