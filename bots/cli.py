@@ -7,14 +7,12 @@ command that needs them, so that `--help` answers at once.
 
 import json
 import os
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Final
 
 import click
 
 from bots.cli_init import init
-from bots.errors import OperatorError
 from config.display import effective_values
 from config.errors import ConfigInvalid
 from config.load import CONFIG_ENV_NAME, Loaded, load_settings
@@ -155,19 +153,24 @@ def _load(environ: dict[str, str], **options: str | None) -> Loaded:
 
 
 def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
+    """Run a command to its end; what a person can mend is one line, not a traceback."""
+    from bots.errors import as_operator_error
     from bots.event_loop import run
-    from bots.logs import configure_logs
+    from bots.logs import configure_logs, redact
 
     configure_logs(settings.log)
-    run(work)
+    try:
+        run(work)
+    except KeyboardInterrupt:
+        raise SystemExit(EXIT_INTERRUPTED) from None
+    except BaseException as fault:
+        error = as_operator_error(fault)
+        if error is None:
+            raise
+        click.echo(f"threadwright: {redact(str(error))}", err=True)
+        raise SystemExit(EXIT_FAILED) from fault
 
 
 def main() -> None:
-    """Run the command line; what an operator can mend is one line, not a traceback."""
-    try:
-        cli(prog_name="threadwright")
-    except OperatorError as error:
-        click.echo(f"threadwright: {error}", err=True)
-        sys.exit(EXIT_FAILED)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
+    """Run the command line."""
+    cli(prog_name="threadwright")
