@@ -23,11 +23,12 @@ class Bot:
     persona: str
 
 
-def load_bots(folder: Path = SHIPPED_BOTS) -> Mapping[str, Bot]:
-    """Return every bot under `folder` by the name of its own folder.
+def load_bots(bots_dir: str | None = None) -> Mapping[str, Bot]:
+    """Return every bot under `bots_dir`, else those that are shipped, by the name of its folder.
 
     Raises `ConfigInvalid` with the mistakes of all bots together, or when there is none.
     """
+    folder = Path(bots_dir) if bots_dir else SHIPPED_BOTS
     bots: dict[str, Bot] = {}
     problems: list[Problem] = []
     for path in sorted(folder.glob(f"*/{_FILE}")):

@@ -8,7 +8,7 @@ command that needs them, so that `--help` answers at once.
 import json
 import os
 from collections.abc import Callable, Coroutine
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -125,8 +125,17 @@ def doctor(environ: dict[str, str], *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 @click.pass_obj
 def check_config(environ: dict[str, str], *, as_json: bool) -> None:
-    """Print the effective settings and where each came from, secrets masked."""
+    """Print the effective settings and where each came from, secrets masked.
+
+    Reads the bots' files too; they are not printed.
+    """
+    from bots.catalog import load_bots
+
     loaded = _load(environ)
+    try:
+        load_bots(loaded.settings.bots_dir)
+    except ConfigInvalid as invalid:
+        _refuse(invalid)
     rows = list(effective_values(loaded.settings, loaded.origins))
     if as_json:
         found = {path: {"value": value, "origin": origin} for path, value, origin in rows}
@@ -147,9 +156,13 @@ def _load(environ: dict[str, str], **options: str | None) -> Loaded:
     try:
         return load_settings(environ, overrides=overrides)
     except ConfigInvalid as invalid:
-        for problem in invalid.problems:
-            click.echo(f"threadwright: {problem}", err=True)
-        raise SystemExit(EXIT_MISCONFIGURED) from invalid
+        _refuse(invalid)
+
+
+def _refuse(invalid: ConfigInvalid) -> NoReturn:
+    for problem in invalid.problems:
+        click.echo(f"threadwright: {problem}", err=True)
+    raise SystemExit(EXIT_MISCONFIGURED) from invalid
 
 
 def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
@@ -163,6 +176,9 @@ def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
         run(work)
     except KeyboardInterrupt:
         raise SystemExit(EXIT_INTERRUPTED) from None
+    except ConfigInvalid as invalid:
+        # The bots' own files are read by the command.
+        _refuse(invalid)
     except BaseException as fault:
         error = as_operator_error(fault)
         if error is None:

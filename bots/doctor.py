@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from bots.catalog import load_bots
 from bots.doctor_local import check_port, check_python, check_secrets, check_state_dir
 from bots.doctor_remote import (
     check_database,
@@ -55,11 +56,12 @@ async def _examine(environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     yield check_python()
     try:
         settings = load_settings(environ).settings
+        bots = load_bots(settings.bots_dir)
     except ConfigInvalid as invalid:
         for problem in invalid.problems:
             yield fail("configuration", f"{problem.where}: {problem.what}", mend=problem.mend)
         return
-    yield ok("configuration", "every setting is understood")
+    yield ok("configuration", f"every setting is understood; bots: {', '.join(bots)}")
     for finding in (*check_state_dir(settings), *check_secrets(settings)):
         yield finding
     for check in _SLOW_CHECKS:

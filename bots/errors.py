@@ -8,7 +8,6 @@ line, everything else is a bug and keeps its traceback.
 
 import errno
 
-from config.errors import ConfigInvalid
 from engine.store.errors import DatabaseUnavailable, MigrationFailed
 
 _LISTENING = {errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES}
@@ -44,8 +43,6 @@ def _told(fault: BaseException) -> tuple[str, str] | None:
             return str(fault).removesuffix(fault.hint).rstrip(". "), fault.hint
         case MigrationFailed():
             return str(fault), "the schema is as it was before; mend that and run it again"
-        case ConfigInvalid():
-            return str(fault.problems[0]), "`threadwright check-config` says more"
         case OSError(errno=int(number)) if number in _LISTENING:
             mend = "stop what holds it, or choose another address with --host and --port"
             return fault.strerror or str(fault), mend

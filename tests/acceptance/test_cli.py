@@ -97,6 +97,14 @@ def test_every_mistake_is_one_line_and_exit_code_two(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_check_config_reads_the_bots_too(tmp_path: Path) -> None:
+    (tmp_path / "wren").mkdir()
+    (tmp_path / "wren" / "bot.toml").write_text("namee = 'Wren'\n")
+    done = threadwright("check-config", THREADWRIGHT_BOTS_DIR=str(tmp_path))
+    assert done.returncode == 2
+    assert "wren/bot.toml:1: unknown key namee; did you mean name?" in done.stderr
+
+
 def test_unknown_role_says_which_there_are() -> None:
     done = threadwright("serve", "--roles", "api,cook")
     assert done.returncode == 2
@@ -129,7 +137,7 @@ def test_init_slack_manifest_alone_is_json() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--features", "chanels", "choose from agent, channels"),
+        ("--features", "channelz", "choose from agent, channels"),
         ("--name", "W" * 40, "1 to 35 characters"),
         ("--public-url", "http://h", "https://"),
     ],

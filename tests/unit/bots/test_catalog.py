@@ -27,20 +27,20 @@ def test_each_folder_is_a_bot(tmp_path: Path) -> None:
     make_bot(tmp_path, "wren")
     make_bot(tmp_path, "owl", persona="You are Owl.\n")
     (tmp_path / "notes").mkdir()
-    bots = load_bots(tmp_path)
+    bots = load_bots(str(tmp_path))
     assert list(bots) == ["owl", "wren"]
     assert bots["owl"].persona == "You are Owl."
 
 
 def test_mistakes_of_all_bots_are_reported_together(tmp_path: Path) -> None:
-    make_bot(tmp_path, "wren", toml="nam = 'Wren'\n")
+    make_bot(tmp_path, "wren", toml="namee = 'Wren'\n")
     make_bot(tmp_path, "owl", persona=None)
     make_bot(tmp_path, "auk", persona=" \n")
     make_bot(tmp_path, "tit", toml="persona = '../wren/persona.md'\n")
     with pytest.raises(ConfigInvalid) as caught:
-        load_bots(tmp_path)
+        load_bots(str(tmp_path))
     text = str(caught.value)
-    assert "bot.toml:1: unknown key nam; did you mean name?" in text
+    assert "bot.toml:1: unknown key namee; did you mean name?" in text
     assert "owl/persona.md: cannot be read: No such file" in text
     assert "auk/persona.md: is empty" in text
     assert "tit/bot.toml: persona leads elsewhere" in text
@@ -48,4 +48,4 @@ def test_mistakes_of_all_bots_are_reported_together(tmp_path: Path) -> None:
 
 def test_folder_without_bots_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match="holds no bot"):
-        load_bots(tmp_path)
+        load_bots(str(tmp_path))

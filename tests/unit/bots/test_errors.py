@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from bots.errors import OperatorError, as_operator_error
-from config.errors import ConfigInvalid, Problem
 from engine.store.errors import DatabaseUnavailable, MigrationFailed
 
 
@@ -28,7 +27,6 @@ def test_port_in_use_is_told_with_the_options_that_help() -> None:
     "fault",
     [
         MigrationFailed("0001_river", reason="no"),
-        ConfigInvalid([Problem(where="bot.toml", what="unknown key", mend="mend it")]),
         OperatorError("no", mend="yes"),
     ],
 )
