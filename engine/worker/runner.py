@@ -1,0 +1,166 @@
+"""Works on one acquired chat to its rest, and puts away what it had in hand when it is stopped.
+
+A runner is one task. Hints stop it at its gate (see work_plan); what happens then is here: an
+interrupt stores the partial answer and goes on with the queue, a release gives the chat back
+unfinished, an abandoned run stores nothing, since the chat is somebody else's by then.
+"""
+
+import logging
+from collections.abc import Callable
+
+from engine.agent.gate import Gate, Stopped, StopReason
+from engine.agent.recovery import message_of_calls, recover_calls
+from engine.agent.turn import Overtaken, Turn, TurnPorts
+from engine.chat.changes import ChatChange
+from engine.chat.commands import (
+    Fence,
+    FinishError,
+    FinishInterruption,
+    ReleaseLease,
+)
+from engine.chat.content import NewMessage
+from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.errors import ChatError, ErrorKind
+from engine.chat.ids import ChatId, RunnerId
+from engine.chat.snapshot import ChatStatus, Snapshot
+from engine.chat.synthetic import result_message
+from engine.models.redaction import redact
+from engine.store.errors import StoreUnavailable
+from engine.worker.work_plan import Plan, plan_for
+
+log = logging.getLogger(__name__)
+
+MakeTurn = Callable[[Snapshot, Gate], Turn]
+
+
+class Runner:
+    """One acquisition of one chat."""
+
+    def __init__(self, snapshot: Snapshot, runner_id: RunnerId, make_turn: MakeTurn) -> None:
+        self.runner_id = runner_id
+        self._first = snapshot
+        self._gate = Gate()
+        self._make_turn = make_turn
+        self._turn = make_turn(snapshot, self._gate)
+
+    @property
+    def chat_id(self) -> ChatId:
+        """The chat that is worked on."""
+        return self._first.chat_id
+
+    def on_change(self, change: ChatChange) -> None:
+        """Do what a hint asks for. One that is older than what we know says nothing."""
+        if change.snapshot_version <= self._turn.snapshot.snapshot_version:
+            return
+        match plan_for(change, self.runner_id):
+            case Plan.GO_ON:
+                return
+            case Plan.INTERRUPT:
+                self._gate.stop(StopReason.INTERRUPT)
+            case Plan.ABANDON:
+                self._gate.stop(StopReason.ABANDON)
+
+    def stop(self, reason: StopReason) -> None:
+        """Stop at the next gate."""
+        self._gate.stop(reason)
+
+    async def run(self, ports: TurnPorts) -> None:
+        """Work until the chat rests or is not ours. Never raises but for cancellation."""
+        try:
+            await self._run(ports)
+        except StoreUnavailable:
+            self._log(logging.ERROR, "run_given_up", "The database stayed away; the run is over.")
+        except Exception:  # noqa: BLE001 - the root of the task: even putting the error away failed
+            self._log(logging.ERROR, "run_crashed", "A run could not be put away.", trace=True)
+
+    async def _run(self, ports: TurnPorts) -> None:
+        interrupting = self._first.status is ChatStatus.INTERRUPTING
+        while True:
+            try:
+                if interrupting and not await self._finish_interruption(ports):
+                    return
+                interrupting = False
+                await self._turn.run()
+            except Stopped as stopped:
+                if stopped.reason is not StopReason.INTERRUPT:
+                    await self._let_go(ports, stopped.reason)
+                    return
+                interrupting = True
+            except Overtaken as overtaken:
+                interrupting = _is_interrupt(overtaken.refusal)
+                if not interrupting:
+                    await self._step_aside(ports, overtaken.refusal)
+                    return
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a run trips over ends in the chat
+                await self._fail(ports, error)
+                return
+            else:
+                return
+
+    async def _finish_interruption(self, ports: TurnPorts) -> bool:
+        """Put the partial answer away. True: the queue's head is in the history, go on with it."""
+        turn = self._turn
+        messages = turn.in_hand() or await self._found_results(ports)
+        fence = Fence(runner_id=self.runner_id)
+        outcome = await ports.store.submit(
+            self.chat_id, FinishInterruption(fence=fence, messages=messages)
+        )
+        if isinstance(outcome, Refusal):
+            await self._step_aside(ports, outcome)
+            return False
+        self._gate.reset()
+        self._turn = self._make_turn(outcome.snapshot, self._gate)
+        return outcome.snapshot.status is ChatStatus.RUNNING
+
+    async def _found_results(self, ports: TurnPorts) -> tuple[NewMessage, ...]:
+        """Results that an earlier runner had in the ledger but could not store any more."""
+        open_calls = self._turn.snapshot.open_calls
+        if not open_calls:
+            return ()
+        prompt = await ports.store.read_prompt(self.chat_id)
+        message = message_of_calls(prompt.messages, open_calls)
+        if message is None:
+            return ()
+        ledger = await ports.store.read_ledger(self.chat_id, message.id)
+        found = recover_calls(message, open_calls, ledger)
+        return tuple(result_message(result) for result in found.results)
+
+    async def _let_go(self, ports: TurnPorts, reason: StopReason) -> None:
+        if reason is StopReason.RELEASE:
+            await self._release(ports)
+            self._log(logging.INFO, "run_released", "The chat was given back unfinished.")
+        else:
+            self._log(logging.INFO, "run_abandoned", "The chat is not ours any more.")
+
+    async def _step_aside(self, ports: TurnPorts, refusal: Refusal) -> None:
+        """Leave a chat whose state is not what we thought. What is still ours is given back."""
+        if refusal.reason is not RefusalReason.LEASE_LOST:
+            await self._release(ports)
+        self._log(logging.INFO, "run_overtaken", f"The run was overtaken: {refusal.reason.value}.")
+
+    async def _release(self, ports: TurnPorts) -> None:
+        fence = Fence(runner_id=self.runner_id)
+        await ports.store.submit(self.chat_id, ReleaseLease(fence=fence))
+
+    async def _fail(self, ports: TurnPorts, error: Exception) -> None:
+        self._log(logging.ERROR, "run_failed", "A run ended with an exception.", trace=True)
+        reason = redact(f"{type(error).__name__}: {error}")[:300]
+        chat_error = ChatError(kind=ErrorKind.INTERNAL, message=f"chat processing failed: {reason}")
+        fence = Fence(runner_id=self.runner_id, history_version=self._turn.snapshot.history_version)
+        command = FinishError(fence=fence, error=chat_error, messages=self._turn.in_hand())
+        outcome = await ports.store.submit(self.chat_id, command)
+        if isinstance(outcome, Refusal):
+            await self._step_aside(ports, outcome)
+
+    def _log(self, level: int, action: str, message: str, *, trace: bool = False) -> None:
+        extra = {"action": action, "chat_id": str(self.chat_id)}
+        log.log(level, message, extra=extra, exc_info=trace)
+
+
+def _is_interrupt(refusal: Refusal) -> bool:
+    return (
+        refusal.reason is RefusalReason.STATUS_CHANGED
+        and refusal.detail == ChatStatus.INTERRUPTING.value
+    )
