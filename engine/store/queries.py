@@ -1,7 +1,8 @@
 """The named queries of sql/*.sql. Each is written once, says why, and is PREPAREd by a test.
 
 A query begins with `-- name: what(parameters) :kind` and a line of why. Kinds: `:one` gives a row or
-None, `:many` rows, `:exec` the number of rows that it changed.
+None, `:many` rows, `:exec` the number of rows that it changed. What several queries of a file share
+stands under `-- part: name` and is used as `{{name}}`.
 """
 
 import re
@@ -44,8 +45,20 @@ def all_queries() -> list[Query]:
 
 
 def _parse(room: str, text: str) -> list[Query]:
-    blocks = re.split(r"(?m)^(?=-- name: )", text)
+    blocks = re.split(r"(?m)^(?=-- (?:name|part): )", text)
+    parts: dict[str, str] = {}
+    for block in blocks:
+        if block.startswith("-- part: "):
+            header, _, sql = block.partition("\n")
+            parts[header.removeprefix("-- part: ")] = _with_parts(sql.strip(), parts)
+    blocks = [_with_parts(block, parts) for block in blocks]
     return [_parse_block(room, block) for block in blocks if block.startswith("-- name: ")]
+
+
+def _with_parts(sql: str, parts: dict[str, str]) -> str:
+    for name, part in parts.items():
+        sql = sql.replace(f"{{{{{name}}}}}", part)
+    return sql
 
 
 def _parse_block(room: str, block: str) -> Query:

@@ -23,10 +23,15 @@ TEMPLATE = "threadwright_template"
 _FOLDER_PREFIX = "threadwright-pg-"
 _DIE_WITH_PARENT = 1
 _START_SECONDS = 60.0
+_MEMORY_NEEDED_BYTES = 2 * 1024**3
 _SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "min_wal_size": "32MB",
+    "max_wal_size": "64MB",
     "max_connections": "200",
     "shared_buffers": "32MB",
     "autovacuum": "off",
@@ -40,7 +45,9 @@ class PostgresServer:
 
     def __init__(self) -> None:
         _remove_abandoned_folders()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-"))
+        self._folder = Path(
+            tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=_place())
+        )
         self._data = self._folder / "data"
         self._user = _user_to_run_as(self._folder)
         self._process: subprocess.Popen[bytes] | None = None
@@ -153,6 +160,15 @@ def _programs() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
+@cache
+def _place() -> str:
+    """Memory rather than a disk, where there is enough: making a database is ten times as fast."""
+    memory = Path("/dev/shm")
+    if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _MEMORY_NEEDED_BYTES:
+        return str(memory)
+    return tempfile.gettempdir()
+
+
 def _user_to_run_as(folder: Path) -> str | None:
     """Postgres refuses to run as root, so it gets a user and a folder of its own there."""
     if os.geteuid() != 0:
@@ -172,7 +188,7 @@ def _die_with_parent() -> None:
 
 def _remove_abandoned_folders() -> None:
     """Remove what test processes that were killed have left behind."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+    for folder in Path(_place()).glob(f"{_FOLDER_PREFIX}*"):
         owner = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(folder, ignore_errors=True)
