@@ -28,6 +28,8 @@ from engine.chat.form import Form, FormKind
 from engine.chat.writes import ActionState
 
 METADATA_EVENT = "threadwright_page"
+OUTCOME_MAX = 600
+"""Characters of what became of a question; with the question they stay editable."""
 Payload = dict[str, Any]
 
 _QUESTION_MARK = "❓ "
@@ -102,7 +104,7 @@ def _text(outgoing: Outgoing) -> str:
             return text
         case Question(form=form, outcome=outcome):
             question = _QUESTION_MARK + _question_text(form)
-            return f"{question}\n{escape(outcome)}" if outcome else question
+            return f"{question}\n{label_of(outcome, OUTCOME_MAX)}" if outcome else question
 
 
 def _blocks(outgoing: Outgoing) -> list[Payload]:
@@ -115,7 +117,8 @@ def _blocks(outgoing: Outgoing) -> list[Payload]:
             return [_section(_QUESTION_MARK + _question_text(outgoing.form)), _controls(outgoing)]
         case Question():
             mark = _OUTCOME_MARKS.get(outgoing.state, "")
-            outcome = {"type": "mrkdwn", "text": mark + escape(outgoing.outcome)}
+            said = mark + label_of(outgoing.outcome, OUTCOME_MAX)
+            outcome = {"type": "mrkdwn", "text": said, "verbatim": True}
             section = _section(_QUESTION_MARK + _question_text(outgoing.form))
             return [section, {"type": "context", "elements": [outcome]}]
 
