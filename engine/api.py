@@ -1,0 +1,203 @@
+"""The front door: everything that adapters may ask of the engine, and the types they need for it.
+
+Methods raise StoreUnavailable when the database is out of reach; nothing is half done then.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from engine.chat.actions import RequiredAction
+from engine.chat.changes import ChatChange
+from engine.chat.commands import CreateChat, UserCommand
+from engine.chat.content import Message, QueuedMessage
+from engine.chat.decision import Refusal
+from engine.chat.ids import ActionId, ChatId, MessageId
+from engine.chat.view import ChatView
+from engine.store.bindings import Binding, Bindings
+from engine.store.chat_machine import ChatMachine
+from engine.store.deliveries import Deliveries, Delivery
+from engine.store.errors import StoreError, StoreUnavailable
+from engine.store.inbox import (
+    AfterFailure,
+    Backlog,
+    ClaimedEvent,
+    Inbox,
+    InboxEvent,
+    Received,
+    Twin,
+)
+from engine.store.leases import Leases
+from engine.store.outcomes import Applied, Created, Existing
+from engine.store.pool import Pool
+from engine.store.receipts import Receipt, Receipts, ReceiptState
+from engine.store.rows import ChatCursor, ChatRows, MessageRef, QueuedRef
+from engine.store.tokens import TokenInfo, Tokens
+from engine.stream.errors import ChatMissing
+from engine.stream.follower import ChatFollower
+from engine.stream.relay import Relay
+from engine.stream.stream_loop import StreamLoop
+from engine.tools.dynamic import DynamicToolInvalid, parse_dynamic_tools
+
+__all__ = [
+    "AfterFailure",
+    "Applied",
+    "Backlog",
+    "Binding",
+    "ChatCursor",
+    "ChatFollower",
+    "ChatMissing",
+    "ClaimedEvent",
+    "Created",
+    "Delivery",
+    "Engine",
+    "Existing",
+    "InboxEvent",
+    "MessageRef",
+    "QueuedRef",
+    "Receipt",
+    "ReceiptState",
+    "Received",
+    "StoreError",
+    "StoreUnavailable",
+    "TokenInfo",
+    "Twin",
+    "check_dynamic_tools",
+]
+
+OnChange = Callable[[ChatChange], None]
+OnInbox = Callable[[], None]
+
+
+class Engine:
+    """One replica's engine without its worker. Shared by all adapters of the process."""
+
+    def __init__(
+        self, pool: Pool, relay: Relay, *, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self.relay = relay
+        self.machine = ChatMachine(pool, self._publish, clock)
+        self.rows = ChatRows(pool)
+        self.leases = Leases(pool)
+        self.bindings = Bindings(pool)
+        self.inbox = Inbox(pool)
+        self.deliveries = Deliveries(pool)
+        self.receipts = Receipts(pool)
+        self.tokens = Tokens(pool)
+        self.stream = StreamLoop(reader=self.rows, relay=relay)
+        self._on_change: tuple[OnChange, ...] = ()
+        self._on_inbox: tuple[OnInbox, ...] = ()
+
+    # -- chats -----------------------------------------------------------------------------------
+
+    async def create_chat(self, command: CreateChat) -> Created | Existing | Refusal:
+        """Create a chat with its first message; it runs at once."""
+        return await self.machine.create(command)
+
+    async def submit(self, chat_id: ChatId, command: UserCommand) -> Applied | Refusal | None:
+        """Carry out a person's command, wholly or not at all. None: no such chat."""
+        return await self.machine.submit(chat_id, command)
+
+    async def read_chat(self, chat_id: ChatId) -> ChatView | None:
+        """One chat without its messages."""
+        return await self.rows.read_chat(chat_id)
+
+    async def list_chats(
+        self,
+        *,
+        after: ChatCursor | None = None,
+        limit: int = 50,
+        archived: bool = False,
+        labels: Mapping[str, str] | None = None,
+    ) -> Sequence[ChatView]:
+        """Chats, newest first, those after the cursor."""
+        return await self.rows.list_chats(
+            after=after, limit=limit, archived=archived, labels=dict(labels or {})
+        )
+
+    async def read_messages(
+        self,
+        chat_id: ChatId,
+        *,
+        after: MessageId | None = None,
+        before: MessageId | None = None,
+        limit: int = 100,
+    ) -> Sequence[Message]:
+        """Messages that people may see; with `before` alone the newest of them."""
+        return await self.rows.read_messages(chat_id, after=after, before=before, limit=limit)
+
+    async def read_queue(self, chat_id: ChatId) -> Sequence[QueuedMessage]:
+        """What waits, in the order in which it will be answered."""
+        return await self.rows.read_queue(chat_id)
+
+    async def read_actions(
+        self, chat_id: ChatId, *, only_open: bool = True
+    ) -> Sequence[RequiredAction]:
+        """What people or programs are asked in a chat."""
+        return await self.rows.read_actions(chat_id, only_open=only_open)
+
+    async def read_action(self, action_id: ActionId) -> RequiredAction | None:
+        """One required action, open or closed."""
+        return await self.rows.read_action(action_id)
+
+    async def find_message_by_source(
+        self, chat_id: ChatId, source_key: str
+    ) -> MessageRef | QueuedRef | None:
+        """The message that came from this platform message, in the history or in the queue."""
+        return await self.rows.find_by_source(chat_id, source_key)
+
+    def follow(self, chat_id: ChatId, *, after_id: MessageId = MessageId(0)) -> ChatFollower:
+        """Everything that happens in a chat from now on, after its full state. Close it."""
+        return self.stream.follow(chat_id, after_id)
+
+    def on_change(self, callback: OnChange) -> Callable[[], None]:
+        """Be told of every change that this process commits, until the returned call."""
+        self._on_change = (*self._on_change, callback)
+
+        def remove() -> None:
+            self._on_change = tuple(other for other in self._on_change if other != callback)
+
+        return remove
+
+    # -- the inbox -------------------------------------------------------------------------------
+
+    async def receive(self, event: InboxEvent) -> Received:
+        """Store a platform's event. After this it may be acknowledged."""
+        received = await self.inbox.receive(event)
+        for tell in self._on_inbox:
+            tell()
+        return received
+
+    def on_inbox(self, callback: OnInbox) -> Callable[[], None]:
+        """Be told when this process has stored an event, until the returned call."""
+        self._on_inbox = (*self._on_inbox, callback)
+
+        def remove() -> None:
+            self._on_inbox = tuple(other for other in self._on_inbox if other != callback)
+
+        return remove
+
+    # -- roles -----------------------------------------------------------------------------------
+
+    async def hold_lease(self, name: str, owner: UUID, seconds: float) -> int | None:
+        """Hold a singleton role; its fence. None: somebody else holds it."""
+        return await self.leases.hold(name, owner, seconds)
+
+    async def release_lease(self, name: str, owner: UUID) -> bool:
+        """Let a role go before its time."""
+        return await self.leases.release(name, owner)
+
+    def _publish(self, change: ChatChange) -> None:
+        self.relay.publish_change(change)
+        for tell in self._on_change:
+            tell(change)
+
+
+def check_dynamic_tools(raw: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What is wrong with a chat's own tools: (field, how to mend it) pairs; empty when nothing is."""
+    try:
+        parse_dynamic_tools(raw)
+    except DynamicToolInvalid as error:
+        return [(error.field, error.detail)]
+    return []
