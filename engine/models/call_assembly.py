@@ -135,7 +135,7 @@ def is_json_object(text: str) -> bool:
     """Return whether arguments are what a tool can take: one JSON object."""
     try:
         msgspec.json.decode(text, type=dict)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return False
     return True
 

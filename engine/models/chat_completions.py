@@ -94,8 +94,8 @@ class ChatCompletionsDecoder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the answer is whole, though the usage may still come."""
-        return self._done or bool(self._raw_finish)
+        """Whether the answer is whole or has failed, though the usage may still come."""
+        return self._done or bool(self._raw_finish) or self._fault is not None
 
     def feed(self, chunk: bytes) -> list[StreamPart]:
         """Return the parts that this chunk completes; neighbours of one kind are joined."""

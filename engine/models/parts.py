@@ -92,7 +92,7 @@ class StreamDecoder(Protocol):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the answer is whole, though a trailer such as the usage may still come."""
+        """Whether the answer is whole or has failed; a trailer, like the usage, may still come."""
         ...
 
     def feed(self, chunk: bytes) -> list[StreamPart]:
