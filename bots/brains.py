@@ -12,7 +12,6 @@ from bots.errors import OperatorError
 from config.settings import ModelProvider, Settings
 from engine.agent.brain import Brain, Brains
 from engine.models.client import ChatCompletionsClient, ProviderConfig
-from engine.models.demo import DemoModel
 from engine.models.model import Model
 from engine.tools.builtin import ASK_PEOPLE, current_time_tool
 
@@ -67,6 +66,8 @@ def _model(settings: Settings, provider: ModelProvider, session: aiohttp.ClientS
     model = settings.model
     match provider:
         case ModelProvider.DEMO | ModelProvider.AUTO:
+            from engine.models.demo import DemoModel
+
             return DemoModel()
         case ModelProvider.ANTHROPIC:
             raise OperatorError(

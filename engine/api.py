@@ -38,6 +38,7 @@ from engine.stream.errors import ChatMissing
 from engine.stream.follower import ChatFollower
 from engine.stream.relay import Relay
 from engine.stream.stream_loop import StreamLoop
+from engine.stream.sync import FROM_THE_START
 from engine.tools.dynamic import DynamicToolInvalid, parse_dynamic_tools
 
 __all__ = [
@@ -147,7 +148,7 @@ class Engine:
         """The message that came from this platform message, in the history or in the queue."""
         return await self.rows.find_by_source(chat_id, source_key)
 
-    def follow(self, chat_id: ChatId, *, after_id: MessageId = MessageId(0)) -> ChatFollower:
+    def follow(self, chat_id: ChatId, *, after_id: MessageId = FROM_THE_START) -> ChatFollower:
         """Everything that happens in a chat from now on, after its full state. Close it."""
         return self.stream.follow(chat_id, after_id)
 

@@ -1,0 +1,109 @@
+"""The engine of one process, put together: database, relay, front door and, if wanted, a worker."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bots.brains import build_brains
+from bots.catalog import load_bots
+from bots.lifecycle import Background
+from config.settings import Settings
+from engine.agent.brain import Brains
+from engine.agent.turn import TurnLimits, TurnPorts
+from engine.api import Engine
+from engine.models.client import model_session
+from engine.store.ledger import Ledger
+from engine.store.migrate import migrate
+from engine.store.pool import Pool, open_pool
+from engine.stream.part_buffer import PartBuffer
+from engine.stream.relay import Relay
+from engine.stream.relay_memory import MemoryRelay
+from engine.stream.relay_redis import RedisRelay
+from engine.worker.patient_store import PatientStore
+from engine.worker.worker import Worker, WorkerPace
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """What the process's adapters and health checks need. `worker` is None without that role."""
+
+    engine: Engine
+    pool: Pool
+    relay: Relay
+    worker: Worker | None
+
+
+async def open_replica(
+    stack: AsyncExitStack,
+    tasks: Background,
+    settings: Settings,
+    database_url: str,
+    *,
+    say: Say,
+    works: bool = True,
+    brains: Brains | None = None,
+) -> Replica:
+    """Connect, migrate and start. `stack` closes what was opened, `tasks` runs what must run.
+
+    Raises DatabaseUnavailable and MigrationFailed.
+    """
+    pool = await open_pool(
+        database_url,
+        connections_min=settings.database.pool_min,
+        connections_max=settings.database.pool_max,
+        wait_seconds=settings.database.wait_seconds,
+        on_wait=lambda reason: say(f"Waiting for the database: {reason}"),
+    )
+    stack.push_async_callback(pool.close)
+    for name in await migrate(pool):
+        say(f"Applied migration {name}.")
+    relay = _open_relay(stack, tasks, settings)
+    engine = Engine(pool, relay)
+    tasks.start(engine.stream.run(), name="stream")
+    worker = None
+    if works:
+        if brains is None:
+            session = await stack.enter_async_context(model_session())
+            brains = build_brains(settings, load_bots(settings.bots_dir), session)
+        worker = _make_worker(settings, engine, pool, brains)
+        tasks.start(worker.run(), name="worker")
+        tasks.on_drain("worker", worker.drain)
+    return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
+
+
+def _open_relay(stack: AsyncExitStack, tasks: Background, settings: Settings) -> Relay:
+    parts = PartBuffer(size_max=settings.stream.buffer_bytes_max)
+    stack.callback(parts.close)
+    if settings.redis.url is None:
+        return MemoryRelay(parts)
+    relay = RedisRelay(
+        settings.redis.url.reveal(), coalesce_ms=settings.stream.coalesce_ms, parts=parts
+    )
+    tasks.start(relay.run(), name="relay")
+    return relay
+
+
+def _make_worker(settings: Settings, engine: Engine, pool: Pool, brains: Brains) -> Worker:
+    limits = TurnLimits(
+        action_timeout_seconds=settings.tools.action_timeout_seconds,
+        attempts_max=settings.worker.retry_attempts_max,
+        steps_max=settings.worker.steps_max,
+    )
+    ports = TurnPorts(
+        store=PatientStore(engine.machine, engine.rows, Ledger(pool)),
+        relay=engine.relay,
+        now=lambda: datetime.now(UTC),
+        limits=limits,
+    )
+    pace = WorkerPace(
+        lease_seconds=settings.worker.lease_seconds,
+        heartbeat_seconds=settings.worker.heartbeat_seconds,
+        poll_seconds=settings.worker.poll_seconds,
+        chats_max=settings.worker.chats_max,
+    )
+    return Worker(
+        machine=engine.machine, leases=engine.leases, ports=ports, brains=brains, pace=pace
+    )
