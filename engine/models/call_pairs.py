@@ -103,13 +103,12 @@ class _Pairing:
     def _take_model(self, message: PromptMessage) -> None:
         text = text_of(message.content)
         calls = [part for part in message.content if isinstance(part, ToolCallPart)]
-        if not text.strip() and not calls:
-            return
-        self.close()
-        turn = ModelTurn(text=text if text.strip() else "")
-        self.turns.append(turn)
-        if calls:
-            self._begin(turn, calls)
+        if text.strip() or calls:
+            self.close()
+            turn = ModelTurn(text=text if text.strip() else "")
+            self.turns.append(turn)
+            if calls:
+                self._begin(turn, calls)
         # Results that stand in the same row as their calls.
         self._take_results(message.content)
 

@@ -14,10 +14,9 @@ _RULES: Final = (
     (re.compile(r"(?i)(hooks\.slack\.com/(?:services|workflows|triggers))/[^\s\"'<>]+"), r"\1/***"),
     (re.compile(r"(?i)(discord(?:app)?\.com/api/webhooks)/[^\s\"'<>]+"), r"\1/***"),
     # scheme://user:password@host and scheme://token@host
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@\"'<>]+@"), r"\1***@"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#\"'<>]+@"), r"\1***@"),
     # The query and fragment of any address.
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^\s?#\"'<>]+)[?#][^\s\"'<>]*"), r"\1?***"),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[a-z0-9._~+/=*-]{6,}"), r"\1 ***"),
     (
         re.compile(
             r"(?i)([\"']?\b[a-z0-9_-]{0,40}(?:api[-_ ]?key|token|secret|password|passwd|authorization)"
@@ -25,6 +24,7 @@ _RULES: Final = (
         ),
         r"\1***",
     ),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[a-z0-9._~+/=*-]{6,}"), r"\1 ***"),
     (re.compile(r"(?i)([?&](?:key|sig|signature|code)=)[^\s\"'&<>]+"), r"\1***"),
     # Keys that can be told by their shape. Providers mask some of them with asterisks themselves.
     (re.compile(r"\b(?:sk|pk|rk|gsk|xai|ghp|gho|ghs|hf|nvapi|AKIA|AIza)[-_]?[A-Za-z0-9_*.-]{8,}"), MASK),
