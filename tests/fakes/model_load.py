@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from typing import cast
 
 import uvloop
 
@@ -84,8 +85,8 @@ class _Connection(asyncio.Protocol):
         self._time = asyncio.get_running_loop().time
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are no subclass of asyncio.Transport.
+        self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
