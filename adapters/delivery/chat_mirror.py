@@ -40,6 +40,7 @@ class ChatMirror:
         "_live_text",
         "actions",
         "failures",
+        "has_changed",
         "live_results",
         "messages",
         "needs_actions",
@@ -62,6 +63,8 @@ class ChatMirror:
         self.preview_lost = False
         self.needs_actions = False
         self.was_reset = False
+        # Set by whatever could change what is shown; the reader clears it.
+        self.has_changed = True
         self._live_text: list[str] = []
 
     @property
@@ -86,6 +89,7 @@ class ChatMirror:
         for action in actions:
             self.actions[action.id] = action
         self.needs_actions = False
+        self.has_changed = True
 
     def forget_turns_before(self, message_id: MessageId) -> None:
         """Drop what is settled, so that a long-lived deliverer stays small."""
@@ -93,9 +97,11 @@ class ChatMirror:
         self.failures = {key: value for key, value in self.failures.items() if key >= message_id}
 
     def _apply(self, event: Event) -> None:
+        if isinstance(event, PartEvent):
+            self._take_part(event.part)
+            return
+        self.has_changed = True
         match event:
-            case PartEvent(part=part):
-                self._take_part(part)
             case MessageEvent(message=message):
                 self.messages[message.id] = message
             case StatusEvent(status=status, snapshot_version=version):
@@ -118,8 +124,10 @@ class ChatMirror:
     def _take_part(self, part: LivePart) -> None:
         if isinstance(part, TextDelta):
             self._live_text.append(part.text)
+            self.has_changed = True
         elif isinstance(part, ToolResultPart):
             self.live_results.add(part.tool_call_id)
+            self.has_changed = True
 
     def _drop_preview(self) -> None:
         self._live_text.clear()

@@ -1,0 +1,395 @@
+"""One delivery from claim to settlement: makes a thread show its chat, whatever it shows now.
+
+Theory of operation. The deliverer follows the chat, works out what the thread should show, and does the
+next thing of the plan that may be done now; then it looks again. So what is sent is always the newest,
+and there is never more than one call in flight for a thread. Between two edits it looks at the chat only
+now and then: parts cost nothing until they are shown. It stops when everything is shown and the chat
+rests, when it is told to, or at once when another replica has taken the delivery over.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import StrEnum
+from typing import assert_never
+
+from adapters.contract import MessageRef, Outgoing, Place, Surface
+from adapters.delivery.call_times import EditTimes, Method, Pauses
+from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
+from adapters.delivery.delivery_plan import (
+    Delete,
+    Edit,
+    LookUp,
+    Operation,
+    Post,
+    Seal,
+    adopt,
+    plan,
+)
+from adapters.delivery.item_pages import CutItem, ItemCutter
+from adapters.delivery.page_ledger import LeaseLost, PageLedger, patiently
+from adapters.delivery.page_pieces import Renderer
+from adapters.delivery.reply_view import ItemKey, ReplyView, view_of
+from adapters.delivery.wakeup import Wakeup
+from adapters.errors import (
+    Denied,
+    Gone,
+    MessageTooLong,
+    RateLimited,
+    SurfaceError,
+    Unavailable,
+)
+from engine.api import ChatFollower, Delivery, Engine
+from engine.chat.ids import MessageId
+from engine.stream.events import PartEvent
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.2
+"""How often a chat is looked at while its next edit must wait, unless its change is told of."""
+HURRIED_TEXT_MAX = 200
+"""Up to this long, every part of a text may be the one that can be shown first."""
+LOOK_UP_AGAIN_SECONDS = 1.0
+"""A post that is not found may still be on its way: it is looked up twice, this far apart."""
+UNAVAILABLE_SECONDS_MIN = 0.5
+UNAVAILABLE_SECONDS_MAX = 30.0
+UNAVAILABLE_TRIES_MAX = 8
+"""Failed calls in a row after which the delivery is put off."""
+
+
+class Ended(StrEnum):
+    """How a delivery ended."""
+
+    SETTLED = "settled"
+    DUE_AGAIN = "due_again"
+    STOPPED = "stopped"
+
+
+class DeliveryFailed(Exception):
+    """The platform does not take it, for now. `code` is the platform's."""
+
+    def __init__(self, code: str, *, is_denied: bool) -> None:
+        super().__init__(code)
+        self.code = code
+        self.is_denied = is_denied
+
+
+class ThreadDelivery:
+    """Delivers one claimed delivery. `stop` and `nudge` may be called at any time."""
+
+    def __init__(
+        self,
+        delivery: Delivery,
+        *,
+        engine: Engine,
+        surface: Surface,
+        renderer: Renderer,
+        pauses: Pauses,
+        patience_seconds: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self.delivery = delivery
+        self._engine = engine
+        self._surface = surface
+        self._pauses = pauses
+        self._patience_seconds = patience_seconds
+        self._clock = clock
+        self._place = Place(
+            installation=delivery.thread.installation,
+            channel=delivery.thread.channel,
+            thread=delivery.thread.thread,
+        )
+        self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
+        self._cutter = ItemCutter(renderer, page_size=surface.limits.page_size)
+        self._edits = EditTimes(interval_seconds=surface.limits.edit_interval_seconds)
+        self._mirror = ChatMirror()
+        self._follower: ChatFollower | None = None
+        self._known_from = delivery.settled_message_id
+        self._wakeup = Wakeup()
+        self._look_ups: dict[tuple[ItemKey, int], float] = {}
+        self._pages: dict[tuple[ItemKey, int], tuple[Outgoing, str, bool]] = {}
+        self._failures = 0
+        self._is_stopping = False
+
+    def nudge(self) -> None:
+        """The chat has changed: look now."""
+        self._wakeup.ring()
+
+    @property
+    def is_nudged(self) -> bool:
+        """Whether the chat has changed since the last look."""
+        return self._wakeup.is_rung
+
+    def stop(self) -> None:
+        """Let go as soon as the call in flight is over."""
+        self._is_stopping = True
+        self._wakeup.ring()
+        if self._follower is not None:
+            self._follower.close()
+
+    async def run(self) -> Ended:
+        """Deliver until the chat rests. Raises LeaseLost, DeliveryFailed, or the store's errors."""
+        await self._ledger.load()
+        try:
+            await self._begin()
+            while not self._is_stopping:
+                view = self._look()
+                operations = self._plan(view)
+                if operations:
+                    await self._next(operations)
+                elif view.is_resting:
+                    return await self._settle(view)
+                else:
+                    await self._wait_for_change()
+        finally:
+            if self._follower is not None:
+                self._follower.close()
+        await self._release()
+        return Ended.STOPPED
+
+    # -- following -------------------------------------------------------------------------------
+
+    async def _begin(self) -> None:
+        settled = self.delivery.settled_message_id
+        await self._follow(MessageId(settled - 1) if settled else NO_MESSAGE)
+        if settled and settled not in self._mirror.messages:
+            # What was settled has been taken back, and with it everything after it.
+            self._known_from = NO_MESSAGE
+            self._mirror = ChatMirror()
+            await self._follow(NO_MESSAGE)
+        await self._read_actions()
+
+    async def _wait_for_change(self) -> None:
+        """Wait for something that could change what is shown; what is held back is not hurried."""
+        self._mirror.has_changed = False
+        if len(self._mirror.live_text) > HURRIED_TEXT_MAX:
+            await self._wait_until(self._clock() + LOOK_SECONDS)
+        while not (self._mirror.has_changed or self._is_stopping) and self._follower is not None:
+            await self._follower.wait_for_news()
+            await self._take()
+
+    async def _follow(self, after_id: MessageId) -> None:
+        if self._follower is not None:
+            self._follower.close()
+        self._follower = self._engine.follow(self.delivery.chat_id, after_id=after_id)
+        await self._take()
+
+    async def _take(self) -> bool:
+        """Take in what is new; whether more than live text is."""
+        follower = self._follower
+        if follower is None or self._is_stopping:
+            return False
+        self._wakeup.clear()
+        events = await patiently(follower.take, seconds=self._patience_seconds)
+        self._mirror.apply(events)
+        if self._mirror.was_reset:
+            self._mirror.was_reset = False
+            if self.delivery.settled_message_id not in self._mirror.messages:
+                self._known_from = NO_MESSAGE
+            self._cutter.forget()
+        if self._mirror.needs_actions:
+            await self._read_actions()
+        return any(not isinstance(event, PartEvent) for event in events)
+
+    async def _read_actions(self) -> None:
+        chat_id = self.delivery.chat_id
+        actions = await patiently(
+            lambda: self._engine.read_actions(chat_id, only_open=False),
+            seconds=self._patience_seconds,
+        )
+        self._mirror.put_actions(actions)
+
+    # -- planning --------------------------------------------------------------------------------
+
+    def _look(self) -> ReplyView:
+        return view_of(
+            self._mirror,
+            after_turn=self.delivery.settled_message_id,
+            is_whole=self._known_from == NO_MESSAGE,
+        )
+
+    def _plan(self, view: ReplyView) -> tuple[Operation, ...]:
+        if self._mirror.preview_lost:
+            # What follows begins in mid-text: wait for the whole of it.
+            return ()
+        cuts: list[CutItem] = [self._cutter.cut(item) for item in view.items]
+        known = {key for key, _ in self._ledger.pages}
+        wanted = adopt((cut.wanted for cut in cuts), known)
+        self._pages = {
+            (item.key, number): (page, item.pages[number].content_hash, item.pages[number].is_draft)
+            for item, cut in zip(wanted, cuts, strict=True)
+            for number, page in enumerate(cut.pages)
+        }
+        return plan(wanted, self._ledger.pages, view, known_from=self._known_from)
+
+    async def _next(self, operations: tuple[Operation, ...]) -> None:
+        """Do the first operation whose time has come, or wait for the first time."""
+        now = self._clock()
+        ready = [(self._ready_at(operation, now), operation) for operation in operations]
+        for at, operation in ready:
+            if at <= now:
+                await self._carry_out(operation)
+                await self._take()
+                return
+        await self._wait_until(min(at for at, _ in ready))
+        await self._take()
+
+    async def _wait_until(self, moment: float) -> None:
+        """Wait, but return as soon as the chat has changed in more than its live text."""
+        while (left := moment - self._clock()) > 0 and not self._is_stopping:
+            await self._wakeup.wait(min(left, LOOK_SECONDS))
+            if await self._take():
+                return
+
+    def _ready_at(self, operation: Operation, now: float) -> float:
+        channel = self._place.channel
+        match operation:
+            case Post():
+                return self._pauses.ready_at(Method.POST, channel, now=now)
+            case Edit(is_final=is_final, message_id=message_id):
+                paused = self._pauses.ready_at(Method.EDIT, channel, now=now)
+                return paused if is_final else max(paused, self._edits.ready_at(message_id))
+            case Delete():
+                return self._pauses.ready_at(Method.DELETE, channel, now=now)
+            case LookUp(key=key, page=page):
+                paused = self._pauses.ready_at(Method.FIND, channel, now=now)
+                return max(paused, self._look_ups.get((key, page), paused))
+            case Seal():
+                return now
+        assert_never(operation)
+
+    # -- doing -----------------------------------------------------------------------------------
+
+    async def _carry_out(self, operation: Operation) -> None:
+        method = Method.FIND
+        try:
+            match operation:
+                case Post():
+                    method = Method.POST
+                    await self._post(operation)
+                case Edit():
+                    method = Method.EDIT
+                    await self._edit(operation)
+                case Delete():
+                    method = Method.DELETE
+                    await self._delete(operation)
+                case LookUp():
+                    await self._look_up(operation)
+                case Seal(key=key, page=page, content_hash=content_hash):
+                    await self._ledger.seal(key, page, content_hash)
+        except SurfaceError as error:
+            self._make_sense_of(error, method)
+        else:
+            self._failures = 0
+
+    async def _post(self, operation: Post) -> None:
+        key, page = operation.key, operation.page
+        outgoing, content_hash, is_draft = self._pages[key, page]
+        await self._ledger.attempt(key, page, content_hash)
+        try:
+            message_id = await self._surface.post(
+                self._place, outgoing, self._ledger.nonce(key, page)
+            )
+        except SurfaceError as error:
+            if not (isinstance(error, Unavailable) and error.outcome_unknown):
+                self._ledger.not_posted(key, page)
+            raise
+        self._edits.changed(message_id, now=self._clock())
+        await self._ledger.posted(key, page, message_id, content_hash, is_draft=is_draft)
+
+    async def _edit(self, operation: Edit) -> None:
+        key, page = operation.key, operation.page
+        outgoing, content_hash, is_draft = self._pages[key, page]
+        if is_draft:
+            await self._ledger.unseal(key, page)
+        ref = MessageRef(place=self._place, message_id=operation.message_id)
+        self._edits.changed(operation.message_id, now=self._clock())
+        try:
+            await self._surface.edit(ref, outgoing)
+        except Gone:
+            await self._ledger.gone(key, page)
+            return
+        except Unavailable:
+            self._ledger.may_show_anything(key, page)
+            raise
+        self._ledger.shows(key, page, content_hash)
+        if not is_draft:
+            self._edits.forget(operation.message_id)
+            await self._ledger.seal(key, page, content_hash)
+
+    async def _delete(self, operation: Delete) -> None:
+        ref = MessageRef(place=self._place, message_id=operation.message_id)
+        try:
+            await self._surface.delete(ref)
+        except Gone:
+            logger.debug("page already gone", extra={"action": "page_already_gone"})
+        await self._ledger.taken_back(operation.key, operation.page)
+
+    async def _look_up(self, operation: LookUp) -> None:
+        key, page = operation.key, operation.page
+        message_id = await self._surface.find(
+            self._place,
+            self._ledger.nonce(key, page),
+            since=self._ledger.attempted_at(key, page),
+        )
+        if message_id is not None:
+            self._look_ups.pop((key, page), None)
+            await self._ledger.posted(key, page, message_id, "", is_draft=True)
+        elif (key, page) in self._look_ups:
+            self._look_ups.pop((key, page))
+            self._ledger.not_posted(key, page)
+        else:
+            self._look_ups[key, page] = self._clock() + LOOK_UP_AGAIN_SECONDS
+
+    def _make_sense_of(self, error: SurfaceError, method: Method) -> None:
+        """Decide how to go on after a call that failed; raises when there is no going on."""
+        now, channel = self._clock(), self._place.channel
+        self._log(error, method)
+        match error:
+            case RateLimited(retry_after_seconds=seconds):
+                self._pauses.pause(method, channel, until=now + seconds)
+            case MessageTooLong():
+                if not self._cutter.use_smaller_pages():
+                    raise DeliveryFailed(error.code, is_denied=True) from error
+            case Denied() | Gone():
+                raise DeliveryFailed(error.code, is_denied=True) from error
+            case _:
+                self._failures += 1
+                if self._failures >= UNAVAILABLE_TRIES_MAX:
+                    raise DeliveryFailed(error.code, is_denied=False) from error
+                seconds = UNAVAILABLE_SECONDS_MIN * 2 ** (self._failures - 1)
+                until = now + min(seconds, UNAVAILABLE_SECONDS_MAX)
+                self._pauses.pause(method, channel, until=until)
+
+    def _log(self, error: SurfaceError, method: Method) -> None:
+        logger.info(
+            "platform call failed",
+            extra={
+                "action": "delivery_call_failed",
+                "method": method.value,
+                "code": error.code,
+                "chat_id": str(self.delivery.chat_id),
+                "delivery_id": self.delivery.id,
+            },
+        )
+
+    # -- ending ----------------------------------------------------------------------------------
+
+    async def settle_as_it_is(self) -> None:
+        """Give up: what is shown is all that will be shown of the chat as it is now."""
+        await self._settle(self._look())
+
+    async def _settle(self, view: ReplyView) -> Ended:
+        delivery = self.delivery
+        is_due = await patiently(
+            lambda: self._engine.deliveries.settle(
+                delivery.id, delivery.fence, self._mirror.snapshot_version, view.finished_id
+            ),
+            seconds=self._patience_seconds,
+        )
+        if is_due is None:
+            raise LeaseLost
+        return Ended.DUE_AGAIN if is_due else Ended.SETTLED
+
+    async def _release(self) -> None:
+        await asyncio.shield(self._engine.deliveries.release(self.delivery.id, self.delivery.fence))
