@@ -113,10 +113,12 @@ async def test_a_hanging_call_goes_on_when_released(
 ) -> None:
     harbour = slack.channel("harbour")
     fault = slack.fail_next("chat.postMessage", hang=True, when=lambda args: args["text"] == "slow")
+    await client.chat_postMessage(channel=harbour.id, text="first")
+    assert not fault.reached.is_set()
     slow = asyncio.create_task(client.chat_postMessage(channel=harbour.id, text="slow"))
     await fault.reached.wait()
     await client.chat_postMessage(channel=harbour.id, text="fast")
     assert not slow.done()
     fault.release()
     await slow
-    assert [m.text for m in slack.timeline(harbour)] == ["fast", "slow"]
+    assert [m.text for m in slack.timeline(harbour)] == ["first", "fast", "slow"]

@@ -31,7 +31,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Attempt:
-    """One try: when, the how-manieth repeat and why, over which connection, and what came back."""
+    """One try: when, which repeat it is and why, over which connection, and what came back."""
 
     at: float
     retry_num: int

@@ -31,7 +31,12 @@ Pressable = Message | ShownMessage
 
 
 class Person:
-    """One person at their screen. Where an app must answer, the method waits for the answer."""
+    """One person at their screen.
+
+    Where an app must answer (a click, a choice, a submission, a command) the method returns the
+    Delivery once it is answered or, after three seconds of the fake's clock, lost; with
+    `wait=False` it returns at once.
+    """
 
     def __init__(self, backend: Backend, workspace: Workspace, account: Account) -> None:
         self._backend = backend
