@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from engine.chat.changes import ChatChange, Episode
 from engine.chat.ids import ChatId
+from engine.stream.cancellation import is_cancelled
 from engine.stream.frames import ENTRY_FIELD, FrameInvalid, PartsBody, decode, episode_key
 from engine.stream.part_buffer import ChatParts, PartBuffer
 
@@ -82,8 +83,8 @@ class RedisMirror:
             self._fetch_soon(chat_id, body.episode)
 
     async def run(self) -> None:
-        """Fetch. Never returns; a failure of Redis ends only the fetch, which is asked for again."""
-        while True:
+        """Fetch. Returns only when cancelled; a failure of Redis ends only the fetch, which is asked for again."""
+        while not is_cancelled():
             await self._has_missing.wait()
             if not self._missing:
                 self._has_missing.clear()
@@ -140,15 +141,14 @@ def _add(parts: PartBuffer, chat: ChatParts, body: PartsBody, *, complete: bool)
     buffer = parts.place(chat, body.episode)
     if body.last_seq <= buffer.last_seq:
         return True
-    if body.first_seq > buffer.last_seq + 1:
-        if not complete:
-            return False
-        buffer.lose_until(body.first_seq - 1)
-    elif body.first_seq <= buffer.last_seq:
-        # Sent again from its beginning, joined in other places: only a new copy can take it.
+    follows = body.first_seq == buffer.last_seq + 1
+    if not follows and body.first_seq > 1 and not complete:
+        return False
+    if body.first_seq <= buffer.last_seq:
+        # Sent again, joined in other places: only a new copy can take it.
         buffer = parts.place(chat, body.episode, anew=True)
-        if body.first_seq > 1:
-            buffer.lose_until(body.first_seq - 1)
+    if body.first_seq > buffer.last_seq + 1:
+        buffer.lose_until(body.first_seq - 1)
     for seq, part in body.parts:
         buffer.put(seq, part)
     chat.tell()

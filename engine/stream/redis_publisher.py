@@ -18,6 +18,7 @@ from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId
+from engine.stream.cancellation import is_cancelled
 from engine.stream.episode import START, EpisodeBuffer, Position
 from engine.stream.frames import (
     ENTRY_FIELD,
@@ -46,20 +47,31 @@ BACKOFF_SECONDS = (0.05, 2.0)
 """The first and the longest wait before sending again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """Parts made ready to go, and where the episode stands once they have gone."""
+
+    data: bytes
+    position: Position
+    seq: int
+
+
 @dataclass(slots=True, eq=False)
 class Outgoing:
     """One episode on its way.
 
-    `position` and `sent_seq`: what of it was sent. `renew_at`: when its time to live is set next, by
-    the loop's clock. `is_lost`: Redis has forgotten it.
+    `position` and `sent_seq`: what of it was sent for certain. `unsure`: a frame that may have
+    arrived although sending it failed; it goes again as it was, so that its doubles can be told.
+    `renew_at`: when its time to live is set next, by the loop's clock. `is_lost`: Redis has
+    forgotten it.
     """
 
-    chat_id: ChatId
     buffer: EpisodeBuffer
     channel: bytes
     key: bytes
     position: Position = START
     sent_seq: int = 0
+    unsure: _Frame | None = None
     renew_at: float = 0.0
     ended: bool = False
     is_lost: bool = False
@@ -105,7 +117,6 @@ class RedisPublisher:
     def open(self, chat_id: ChatId, buffer: EpisodeBuffer) -> Outgoing:
         """Begin to send an episode."""
         outgoing = Outgoing(
-            chat_id=chat_id,
             buffer=buffer,
             channel=chat_channel(self._prefix, chat_id),
             key=episode_key(self._prefix, chat_id, buffer.episode),
@@ -131,11 +142,11 @@ class RedisPublisher:
         self._work.set()
 
     async def run(self) -> None:
-        """Send. Never returns, and outlives any failure of Redis."""
+        """Send. Returns only when cancelled, and outlives any failure of Redis."""
         loop = asyncio.get_running_loop()
         shortest, longest = self._backoff_seconds
         backoff, parts_due = shortest, 0.0
-        while True:
+        while not is_cancelled():
             await self._wait_for_work(parts_due - loop.time())
             parts: tuple[Outgoing, ...] = ()
             if loop.time() >= parts_due:
@@ -171,46 +182,72 @@ class RedisPublisher:
             async with self._client.pipeline(transaction=False) as pipeline:
                 for channel, frame in hints:
                     pipeline.publish(channel, frame)
-                sent = [self._add_parts(pipeline, outgoing) for outgoing in parts]
-                is_needed = len(pipeline) > 0
-                if is_needed:
-                    self._check(await pipeline.execute(raise_on_error=False))
+                entries = [self._add_parts(pipeline, outgoing) for outgoing in parts]
+                replies = await pipeline.execute(raise_on_error=False) if len(pipeline) else []
+                self._check(replies)
         except BaseException:
             for hint in reversed(hints):
                 if len(self._hints) < HINTS_MAX:
                     self._hints.appendleft(hint)
             self._dirty.update(dict.fromkeys(parts))
             raise
-        for outgoing, position, seq in sent:
-            outgoing.position, outgoing.sent_seq, outgoing.is_lost = position, seq, False
+        for outgoing, entry in zip(parts, entries, strict=True):
+            self._note_sent(outgoing, is_stored=entry is None or replies[entry] is not None)
         if not self._hints:
             self._has_hints.clear()
             if not self._dirty and not self._must_check:
                 self._work.clear()
-        return is_needed
+        return bool(replies)
 
-    def _add_parts(self, pipeline: Pipeline, outgoing: Outgoing) -> tuple[Outgoing, Position, int]:
-        """Queue what is new; the result is where the episode stands once that was sent."""
-        buffer, reading = outgoing.buffer, outgoing.buffer.read(outgoing.position)
-        frame = b""
-        if reading.events:
-            # What overflowed before it could be sent is missing from the numbers, so it is noticed.
-            first_seq = max(outgoing.sent_seq, buffer.lost_seq) + 1
-            frame = encode_parts(self._origin, first_seq, reading.events)
-        stored = frame
-        if outgoing.is_lost and (everything := buffer.read(START).events):
-            stored = encode_parts(self._origin, buffer.lost_seq + 1, everything)
-        if stored:
-            pipeline.xadd(outgoing.key, {ENTRY_FIELD: stored}, maxlen=ENTRIES_MAX)
-        if frame:
-            pipeline.publish(outgoing.channel, frame)
-        now = asyncio.get_running_loop().time()
+    def _add_parts(self, pipeline: Pipeline, outgoing: Outgoing) -> int | None:
+        """Queue what is new. The result is the number of the reply that says if it was stored."""
+        frame = outgoing.unsure = self._next_frame(outgoing)
+        entry = None
+        if outgoing.is_lost:
+            everything = outgoing.buffer.read(START).events
+            if everything:
+                data = encode_parts(self._origin, outgoing.buffer.lost_seq + 1, everything)
+                pipeline.xadd(outgoing.key, {ENTRY_FIELD: data}, maxlen=ENTRIES_MAX)
+        elif frame is not None:
+            entry = len(pipeline)
+            # Only the first entry may make the stream: a stream without its beginning is lost.
+            pipeline.xadd(
+                outgoing.key,
+                {ENTRY_FIELD: frame.data},
+                maxlen=ENTRIES_MAX,
+                nomkstream=outgoing.sent_seq > 0,
+            )
+        if frame is not None:
+            pipeline.publish(outgoing.channel, frame.data)
         if outgoing.ended:
             pipeline.expire(outgoing.key, EXPIRE_ENDED_SECONDS)
-        elif now >= outgoing.renew_at:
+        elif asyncio.get_running_loop().time() >= outgoing.renew_at:
             pipeline.expire(outgoing.key, EXPIRE_SECONDS)
+        return entry
+
+    def _next_frame(self, outgoing: Outgoing) -> _Frame | None:
+        """What to send of an episode: again what is unsure, otherwise all that is new."""
+        if outgoing.unsure is not None and not outgoing.is_lost:
+            return outgoing.unsure
+        buffer = outgoing.buffer
+        reading = buffer.read(outgoing.position)
+        if not reading.events:
+            return None
+        # What overflowed before it could be sent is missing from the numbers, so it is noticed.
+        first_seq = max(outgoing.sent_seq, buffer.lost_seq) + 1
+        data = encode_parts(self._origin, first_seq, reading.events)
+        return _Frame(data=data, position=reading.position, seq=buffer.last_seq)
+
+    def _note_sent(self, outgoing: Outgoing, *, is_stored: bool) -> None:
+        frame, outgoing.unsure = outgoing.unsure, None
+        if frame is not None:
+            outgoing.position, outgoing.sent_seq = frame.position, frame.seq
+        outgoing.is_lost = not is_stored
+        now = asyncio.get_running_loop().time()
+        if now >= outgoing.renew_at:
             outgoing.renew_at = now + RENEW_SECONDS
-        return outgoing, reading.position, buffer.last_seq
+        if outgoing.is_lost or outgoing.buffer.last_seq > outgoing.sent_seq:
+            self.note_parts(outgoing)
 
     async def _find_lost_streams(self) -> None:
         """After Redis was away: mark the episodes that it forgot, to be sent from their beginning."""
@@ -225,8 +262,8 @@ class RedisPublisher:
             self._must_check = True
             raise
         for outgoing, exists in zip(streams, exist, strict=True):
-            outgoing.is_lost, outgoing.renew_at = not exists, 0.0
             if not exists:
+                outgoing.is_lost, outgoing.renew_at = True, 0.0
                 self.note_parts(outgoing)
 
     def _check(self, replies: list[object]) -> None:
@@ -240,7 +277,6 @@ class RedisPublisher:
                 logger.warning("Redis refuses a command", extra=extra)
 
     def _note_down(self, error: Exception) -> None:
-        self._must_check = True
         if self.is_up:
             self.is_up = False
             extra = {"action": "relay_publish_failed", "error": repr(error)}

