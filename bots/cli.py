@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 import click
 
 from bots.cli_init import init
+from bots.cli_token import token_commands
 from config.display import effective_values
 from config.errors import ConfigInvalid
 from config.load import CONFIG_ENV_NAME, Loaded, load_settings
@@ -185,6 +186,16 @@ def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
             raise
         click.echo(f"threadwright: {redact(str(error))}", err=True)
         raise SystemExit(EXIT_FAILED) from fault
+
+
+def _run_with(
+    environ: dict[str, str], work: Callable[[Settings], Coroutine[object, object, None]]
+) -> None:
+    settings = _load(environ).settings
+    _run(settings, work(settings))
+
+
+cli.add_command(token_commands(_run_with))
 
 
 def main() -> None:

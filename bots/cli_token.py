@@ -1,0 +1,88 @@
+"""`threadwright token`: make, list and revoke the tokens with which programs call the API."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
+
+import click
+
+from bots.errors import OperatorError
+from config.settings import Settings
+from engine.store.tokens import TokenInfo, Tokens
+
+ROLES = ("client", "admin")
+Run = Callable[[dict[str, str], Callable[[Settings], Coroutine[Any, Any, None]]], None]
+
+
+def token_commands(run: Run) -> click.Group:
+    """The group, given what loads the settings and runs a coroutine with them."""
+
+    @click.group(epilog="\b\nExample:\n  threadwright token create billing-bot")
+    def token() -> None:
+        """Manage the tokens with which programs call the API."""
+
+    @token.command()
+    @click.argument("name")
+    @click.option("--role", type=click.Choice(ROLES), default="client", help="What it may do.")
+    @click.pass_obj
+    def create(environ: dict[str, str], *, name: str, role: str) -> None:
+        """Make a token called NAME and print it. It cannot be shown again."""
+
+        async def work(tokens: Tokens) -> None:
+            token_id, secret = await tokens.create_token(name, role)
+            click.echo(
+                f"Token {token_id} ({name}, {role}). Keep it; it is not shown again:", err=True
+            )
+            click.echo(secret)
+
+        run(environ, lambda settings: _with_tokens(settings, work))
+
+    @token.command("list")
+    @click.pass_obj
+    def list_(environ: dict[str, str]) -> None:
+        """List all tokens, without their secrets."""
+
+        async def work(tokens: Tokens) -> None:
+            for info in await tokens.list_tokens():
+                click.echo(f"{info.id}\t{info.name}\t{info.role}\t{_standing(info)}")
+
+        run(environ, lambda settings: _with_tokens(settings, work))
+
+    @token.command()
+    @click.argument("token_id", type=int)
+    @click.pass_obj
+    def revoke(environ: dict[str, str], *, token_id: int) -> None:
+        """Refuse the token TOKEN_ID from now on."""
+
+        async def work(tokens: Tokens) -> None:
+            if not await tokens.revoke_token(token_id):
+                what = f"there is no token {token_id}, or it is revoked already"
+                raise OperatorError(what, mend="see `threadwright token list`")
+            click.echo(f"Token {token_id} is revoked.")
+
+        run(environ, lambda settings: _with_tokens(settings, work))
+
+    return token
+
+
+async def _with_tokens(settings: Settings, work: Callable[[Tokens], Awaitable[None]]) -> None:
+    from bots.embedded_database import database_address
+    from engine.store.migrate import migrate
+    from engine.store.pool import open_pool
+
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(database_address(settings, _say))
+        pool = await open_pool(url, wait_seconds=settings.database.wait_seconds, on_wait=_say)
+        stack.push_async_callback(pool.close)
+        await migrate(pool)
+        await work(Tokens(pool))
+
+
+def _standing(info: TokenInfo) -> str:
+    if info.revoked_at:
+        return f"revoked {info.revoked_at:%Y-%m-%d %H:%M}"
+    return f"last used {info.last_used_at:%Y-%m-%d %H:%M}" if info.last_used_at else "unused"
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
