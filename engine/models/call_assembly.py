@@ -25,8 +25,6 @@ class _Call:
 
     def rename(self, name: str) -> None:
         """Take a name that is whole, repeated, growing, or in pieces."""
-        if name == self.name:
-            return
         if name.startswith(self.name):
             self.name = name
         elif not self.args:

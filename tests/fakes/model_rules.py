@@ -97,7 +97,7 @@ def check_messages(messages: Any) -> None:
             call_id = message.get("tool_call_id")
             _want(
                 call_id in open_ids,
-                f"{where}: messages with role 'tool' must be a response to a preceeding message "
+                f"{where}: messages with role 'tool' must be a response to a preceding message "
                 "with 'tool_calls'.",
             )
             open_ids.remove(call_id)

@@ -14,6 +14,7 @@ STREAMS = {
     "two spaces": (b"data:  one\n\n", [b" one"]),
     "mixed ends": (b"data: one\r\n\ndata: two\r\rdata: three\n\r\n", [b"one", b"two", b"three"]),
     "many lines": (b"data: a\ndata: b\n\n", [b"a\nb"]),
+    "many lines, two-byte ends": (b"data: a\r\ndata: b\r\n\r\n", [b"a\nb"]),
     "mark": (b"\xef\xbb\xbfdata: one\n\n", [b"one"]),
     "comments": (b": ping\n\ndata: one\n: pong\n\n", [b"one"]),
     "fields": (b"id: 1\nretry: 3\nother\ndata: one\n\n", [b"one"]),
