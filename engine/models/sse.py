@@ -70,7 +70,9 @@ class SseSplitter:
 
     def _feed_lines(self, chunk: bytes) -> list[SseEvent]:
         events: list[SseEvent] = []
-        if self._skip_lf and chunk:
+        if not chunk:
+            return events
+        if self._skip_lf:
             self._skip_lf = False
             if chunk.startswith(b"\n"):
                 chunk = chunk[1:]

@@ -63,6 +63,10 @@ def test_event_with_bare_carriage_returns_comes_at_its_blank_line() -> None:
     assert splitter.feed(b"\n\r") == [SseEvent(b"two")]
 
 
+def test_empty_chunk_between_the_two_bytes_of_a_line_end_changes_nothing() -> None:
+    assert split([b"data: a\r", b"", b"\ndata: b\r\n\r\n"]) == [b"a\nb"]
+
+
 def test_named_event_keeps_its_name_for_itself() -> None:
     splitter = SseSplitter()
     events = splitter.feed(b"event: error\ndata: x\n\ndata: y\n\nerror: z\n\n")
