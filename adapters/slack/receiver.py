@@ -1,0 +1,199 @@
+"""Everything that Slack sends, over HTTP or a socket: verified, stored, and only then acknowledged.
+
+Theory of operation. Both ways end in one bolt middleware that runs before all others. It stores what may
+become a command and acknowledges; nothing is worked on here, so an acknowledgement takes one insert. If
+it cannot be stored it is not acknowledged, and Slack sends it again. Only forms are served at once: what
+opens one expires after three seconds, and Slack shows a form's errors only in its acknowledgement.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.signature import SignatureVerifier
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.buttons import OpenPressed, origin_of_form, place_of_press, press_of
+from adapters.slack.client import sdk_logger
+from adapters.slack.forms import FormDesk
+from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.intake import Dropped, Kept, intake
+from adapters.slack.wire import Json, text_at
+from engine.api import Engine, InboxEvent, StoreUnavailable
+
+logger = logging.getLogger(__name__)
+
+STORE_SECONDS_MAX = 2.5
+"""Slack takes silence for failure after three seconds; so do we, a little earlier."""
+EVENTS_PATH = "/slack/events"
+_INSTALLATION_ENDED = ("tokens_revoked", "app_uninstalled")
+_COMMAND_ANSWER = "Mention me in a channel, or write me a direct message."
+
+
+class SlackReceiver:
+    """Takes Slack's deliveries for one installation."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sdk: AsyncWebClient,
+        *,
+        identity: SlackIdentity,
+        forms: FormDesk,
+        stop_reaction: str,
+        spawn: Callable[[Awaitable[None]], None],
+    ) -> None:
+        self._engine = engine
+        self._identity = identity
+        self._forms = forms
+        self._stop_reaction = stop_reaction
+        self._spawn = spawn
+        self.app = AsyncApp(
+            client=sdk,
+            logger=sdk_logger(),
+            authorize=self._authorize,
+            before_authorize=_StoreFirst(self._receive),
+            # Requests are verified before they get here, sockets by their token.
+            request_verification_enabled=False,
+            ignoring_self_events_enabled=False,
+        )
+
+    async def _authorize(self, **_: Any) -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=None,
+            team_id=self._identity.team_id,
+            bot_id=self._identity.bot_id,
+            bot_user_id=self._identity.bot_user_id,
+        )
+
+    async def _receive(self, request: AsyncBoltRequest) -> BoltResponse | None:
+        """The acknowledgement, or None for what bolt answers by itself."""
+        body: Json = request.body
+        kind = text_at(body, "type")
+        if kind in ("url_verification", "") and "command" not in body:
+            return None if kind else BoltResponse(status=200, body="")
+        if "command" in body and not kind:
+            answer = {"response_type": "ephemeral", "text": _COMMAND_ANSWER}
+            return BoltResponse(status=200, body=answer)
+        try:
+            async with asyncio.timeout(STORE_SECONDS_MAX):
+                return await self._take(kind, body)
+        except (StoreUnavailable, TimeoutError):
+            logger.warning("not stored", extra={"action": "slack_event_not_stored", "kind": kind})
+            return BoltResponse(status=503, body="")
+
+    async def _take(self, kind: str, body: Json) -> BoltResponse:
+        if kind == "block_actions":
+            pressed = press_of(body)
+            if isinstance(pressed, OpenPressed):
+                self._spawn(self._forms.open(pressed, place_of_press(body)))
+                return BoltResponse(status=200, body="")
+        if kind == "view_submission" and origin_of_form(body) is not None:
+            refusal = await self._forms.check(body)
+            if refusal:
+                return BoltResponse(status=200, body=refusal)
+        if kind == "block_suggestion":
+            return BoltResponse(status=200, body={"options": []})
+        await self._store(body)
+        return BoltResponse(status=200, body="")
+
+    async def _store(self, body: Json) -> None:
+        match intake(body, self._identity, stop_reaction=self._stop_reaction):
+            case Dropped(reason=reason):
+                logger.debug("dropped", extra={"action": "slack_event_dropped", "reason": reason})
+                if text_at(body, "event", "type") in _INSTALLATION_ENDED:
+                    logger.error("installation ended", extra={"action": "slack_installation_ended"})
+            case Kept() as kept:
+                await self._engine.receive(
+                    InboxEvent(
+                        platform=PLATFORM,
+                        installation=self._identity.team_id,
+                        event_key=kept.event_key,
+                        message_key=kept.message_key,
+                        thread_key=kept.thread_key,
+                        kind=kept.kind.value,
+                        payload=dict(body),
+                    )
+                )
+
+
+class _StoreFirst(AsyncMiddleware):
+    """Answers in place of all that bolt would do, where there is an answer."""
+
+    def __init__(
+        self, receive: Callable[[AsyncBoltRequest], Awaitable[BoltResponse | None]]
+    ) -> None:
+        self._receive = receive
+
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,
+        next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002 - bolt names its arguments
+    ) -> BoltResponse | None:
+        """Acknowledge, or let bolt go on."""
+        answer = await self._receive(req)
+        if answer is not None:
+            return answer
+        await next()
+        return resp
+
+
+class HttpDoor:
+    """The route that Slack posts to. Nothing unsigned gets past it, whatever it holds."""
+
+    def __init__(self, signing_secret: str, receiver: Callable[[], SlackReceiver | None]) -> None:
+        self._verifier = SignatureVerifier(signing_secret)
+        self._receiver = receiver
+
+    def routes(self) -> list[web.RouteDef]:
+        """For the one web server."""
+        return [web.post(EVENTS_PATH, self.serve)]
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """200 once stored, 401 unsigned, 400 unreadable, 503 when it must be sent again."""
+        raw = await request.read()
+        is_form = request.content_type == "application/x-www-form-urlencoded"
+        if is_form and raw.startswith(b"ssl_check=1"):
+            return web.Response(status=200)
+        if not self._is_signed(request, raw):
+            return web.Response(status=401)
+        receiver = self._receiver()
+        if receiver is None:
+            return web.Response(status=503)
+        try:
+            bolt_request = AsyncBoltRequest(
+                body=raw.decode(),
+                query=request.query_string,
+                headers=dict(request.headers),
+            )
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            return web.Response(status=400)
+        return _web_response(await receiver.app.async_dispatch(bolt_request))
+
+    def _is_signed(self, request: web.Request, raw: bytes) -> bool:
+        timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
+        signature = request.headers.get("X-Slack-Signature", "")
+        if not (timestamp.isascii() and timestamp.isdecimal() and signature.isascii()):
+            return False
+        try:
+            return self._verifier.is_valid(body=raw, timestamp=timestamp, signature=signature)
+        except ValueError:
+            # A body that is not UTF-8, or a number too long to be one.
+            return False
+
+
+def _web_response(answer: BoltResponse) -> web.Response:
+    body = answer.body or ""
+    if body.startswith("{"):
+        return web.json_response(json.loads(body), status=answer.status)
+    return web.Response(status=answer.status, text=body)
