@@ -162,6 +162,11 @@ class RedisPublisher:
                 await asyncio.sleep(backoff)
                 backoff = min(backoff * 2, longest)
 
+    async def flush(self) -> None:
+        """Send all there is, once, after `run` has ended. Raises what Redis raises."""
+        while self._hints or self._dirty:
+            await self._send(tuple(self._dirty))
+
     async def _wait_for_work(self, parts_wait_seconds: float) -> None:
         """Return when there is something to send: hints at once, parts when they are due."""
         await self._work.wait()

@@ -7,10 +7,12 @@ replica still arrive here, those of others are found by polling, and parts of ot
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from engine.chat.changes import ChatChange, Episode
 from engine.chat.ids import ChatId
@@ -35,7 +37,10 @@ COALESCE_MS = 30
 """How long parts are joined before they leave the replica; a fifth of what an eye notices."""
 READY_SECONDS = 1.0
 """How long a new subscription waits for Redis; without it, polling serves it."""
+FLUSH_SECONDS = 0.5
+"""How long a replica that stops tries to send its last hints; they wake workers elsewhere."""
 SOCKET_SECONDS = 5.0
+"""How long a reply of Redis may take."""
 CONNECT_SECONDS = 2.0
 
 
@@ -95,7 +100,7 @@ class RedisRelay:
         return self._subscriber.is_up
 
     async def run(self) -> None:
-        """Serve until cancelled, then disconnect. What was not sent by then is not sent."""
+        """Serve until cancelled, then send what is left if Redis is there, and disconnect."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._subscriber.run())
@@ -104,6 +109,10 @@ class RedisRelay:
         finally:
             self._parts.close()
             self._mirror.give_up()
+            if self._publisher.is_up:
+                with suppress(RedisError, OSError):
+                    async with asyncio.timeout(FLUSH_SECONDS):
+                        await self._publisher.flush()
             await self._client.aclose(close_connection_pool=True)
 
     def publish_change(self, change: ChatChange) -> None:

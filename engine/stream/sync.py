@@ -205,7 +205,9 @@ def _status_event(cursor: Cursor) -> StatusEvent:
 def _state_changes(before: Cursor, after: Cursor) -> list[Event]:
     """Error, retry and, last of all, status."""
     events: list[Event] = []
-    if after.error is not None and after.error != before.error:
+    # The next turn may have failed in the same words while nobody looked.
+    is_same_turn = before.versions.history_version == after.versions.history_version
+    if after.error is not None and (after.error != before.error or not is_same_turn):
         events.append(ErrorEvent(error=after.error))
     if after.retry != before.retry:
         events.append(RetryEvent(retry=after.retry))

@@ -1,7 +1,7 @@
 """What a follower of a chat is told, over every relay: the same story, once, in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -31,9 +31,9 @@ from engine.stream.events import (
 from engine.stream.part_buffer import EpisodeWriter
 from engine.stream.relay import Relay
 from engine.stream.stream_loop import StreamLoop
+from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat, CommittedChats
 from tests.unit.engine.stream.relays import (
-    Valkey,
     Watched,
     redis_relay,
     replicas,
@@ -44,13 +44,6 @@ from tests.unit.engine.stream.relays import (
 
 OVERLOADED = ChatError(kind=ErrorKind.OVERLOADED, message="The model is overloaded.")
 RETRY = RetryState(attempt=1, delay_ms=2000, retrying_at=1_770_000_000.0, error=OVERLOADED)
-
-
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[Valkey]:
-    server = Valkey()
-    yield server
-    server.close()
 
 
 @dataclass
@@ -83,11 +76,11 @@ class House:
 
 
 @pytest.fixture(params=["memory", "redis", "two replicas"])
-async def house(request: pytest.FixtureRequest, valkey: Valkey) -> AsyncIterator[House]:
+async def house(request: pytest.FixtureRequest, redis_url: str) -> AsyncIterator[House]:
     chat = CommittedChat()
     reader = CommittedChats(chat)
     async with (
-        replicas(request.param, valkey.url) as (near, far),
+        replicas(request.param, redis_url) as (near, far),
         stream_loop(reader, far) as loop,
     ):
         yield House(chat=chat, reader=reader, near=near, far=far, loop=loop)
@@ -594,14 +587,13 @@ async def test_polling_outlives_a_database_that_is_away() -> None:
         await watched.until(lambda live: len(live.messages) == 2)
 
 
-async def test_redis_away_during_a_turn_is_only_seen_as_delay() -> None:
+async def test_redis_away_during_a_turn_is_only_seen_as_delay(redis: RedisServer) -> None:
     """Redis may vanish and come back: nothing is lost, doubled or out of order."""
-    valkey = Valkey()
     chat = CommittedChat()
     reader = CommittedChats(chat)
     async with (
-        redis_relay(valkey.url, "tw:") as near,
-        redis_relay(valkey.url, "tw:") as far,
+        redis_relay(redis.url, "tw:") as near,
+        redis_relay(redis.url, "tw:") as far,
         stream_loop(reader, far, poll_seconds=0.02) as loop,
         watching(loop, chat.chat_id) as watched,
     ):
@@ -611,7 +603,7 @@ async def test_redis_away_during_a_turn_is_only_seen_as_delay() -> None:
         writer = house.run_turn("Count.")
         say(writer, "one ")
         await watched.until(lambda live: live.preview.text == "one ")
-        valkey.stop()
+        redis.stop()
         await until(lambda: not far.healthy)
         say(writer, "two ")
         house.finish_turn(writer, "one two ")
@@ -619,11 +611,10 @@ async def test_redis_away_during_a_turn_is_only_seen_as_delay() -> None:
         writer = house.run_turn("Go on.")
         say(writer, "three ")
         await watched.until(lambda live: live.status is ShownStatus.RUNNING)
-        valkey.start()
+        redis.start()
         await watched.until(lambda live: live.preview.text == "three ")
         say(writer, "four")
         await watched.until(lambda live: live.preview.text == "three four")
         house.finish_turn(writer, "three four")
         await watched.until(lambda live: live.status is ShownStatus.WAITING)
         assert watched.texts == ["Count.", "one two ", "Go on.", "three four"]
-    valkey.close()

