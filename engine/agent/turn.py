@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from engine.agent.brain import Brain
-from engine.agent.gate import Gate
+from engine.agent.gate import Gate, StopReason
 from engine.agent.live_parts import live_parts
 from engine.agent.ports import TurnStore
 from engine.agent.prompt import compose_prompt
@@ -49,6 +49,7 @@ from engine.chat.synthetic import result_message
 from engine.models.model import ModelFailure, ModelStream
 from engine.models.parts import StreamResult
 from engine.models.retry import delay_seconds
+from engine.store.errors import StoreError
 from engine.store.outcomes import Applied
 from engine.stream.part_buffer import EpisodeWriter
 from engine.stream.relay import Relay
@@ -123,8 +124,12 @@ class Turn:
                 model_name=self._brain.model_name,
                 runtime_ms=self._runtime_ms(),
             )
-        results = (result_message(result) for result in self._results)
-        return (*self._unstored, *streamed, *results)
+        return (*self._unstored, *streamed, *self.results_in_hand)
+
+    @property
+    def results_in_hand(self) -> tuple[NewMessage, ...]:
+        """Results of finished calls of a stored step, while others of it still run."""
+        return tuple(result_message(result) for result in self._results)
 
     async def run(self) -> None:
         """Work until the chat waits, asks or is in error. Raises Stopped or Overtaken."""
@@ -275,6 +280,7 @@ class Turn:
             for call in calls
             if has_side_effects(self._tools.definition(call.tool_name))
         }
+        self._gate.check()
         if risky and not await store.mark_started(chat_id, message_id, tuple(risky), runner_id):
             raise Overtaken(Refusal(reason=_LOST))
         invoker = Invoker(
@@ -288,11 +294,17 @@ class Turn:
             result = await invoker.run(call)
             self._results.append(result)
             writer.append((result,))
-            if call.tool_call_id in risky:
+            if call.tool_call_id not in risky:
+                return
+            try:
                 await store.mark_finished(chat_id, message_id, result, runner_id)
+            except StoreError:
+                # The step that stores the result is what counts; this only helps after a crash.
+                extra = {"action": "ledger_behind", "chat_id": str(chat_id)}
+                log.warning("A call's result is not in the ledger.", extra=extra, exc_info=True)
 
         try:
-            with self._gate:
+            with self._gate.sparing(StopReason.RELEASE):
                 async with asyncio.TaskGroup() as group:
                     for call in calls:
                         group.create_task(run(call))

@@ -6,7 +6,7 @@ as an option's index or as raw field values.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from math import isfinite
+from sys import float_info
 from typing import Any
 
 from msgspec import Struct
@@ -171,7 +171,8 @@ def _modal(question: str, schema: Mapping[str, Any], args: Mapping[str, Any]) ->
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         properties = {"answer": dict(schema)}
-    required = schema.get("required") or ()
+    required = schema.get("required")
+    required = required if isinstance(required, list | tuple) else ()
     fields = tuple(
         _field(name, prop if isinstance(prop, dict) else {}, required=name in required, args=args)
         for name, prop in properties.items()
@@ -191,9 +192,16 @@ def _field(name: str, prop: Mapping[str, Any], *, required: bool, args: Mapping[
         hint=str(prop.get("description") or ""),
         options=tuple(Option(label=label, value=value) for label, value in choices),
         initial=args.get(name, prop.get("default")),
-        minimum=prop.get("minimum"),
-        maximum=prop.get("maximum"),
+        minimum=_limit(prop.get("minimum")),
+        maximum=_limit(prop.get("maximum")),
     )
+
+
+def _limit(value: Any) -> float | None:
+    """The limit, unless the schema's author put something else there."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        return None
+    return float(value)
 
 
 def _field_kind(prop: Mapping[str, Any], *, many: bool, choices: bool) -> FieldKind:
@@ -229,7 +237,7 @@ def _number(field: Field, text: str) -> int | float:
     except ValueError:
         kind = "a whole number" if field.kind is FieldKind.INTEGER else "a number"
         raise ValueError(f"This must be {kind}.") from None
-    if not isfinite(number):
+    if not _is_finite(number):
         raise ValueError("This must be a number.")
     if field.minimum is not None and number < field.minimum:
         raise ValueError(f"This must be at least {field.minimum:g}.")
@@ -243,3 +251,8 @@ def _chosen(field: Field, raw: Any) -> Any:
         if raw in (option.value, option.label):
             return option.value
     raise ValueError("Please choose one of the options.")
+
+
+def _is_finite(number: float) -> bool:
+    """Whether a float can hold it; JSON has integers of any length."""
+    return -float_info.max <= number <= float_info.max

@@ -10,10 +10,13 @@ import msgspec
 from engine.chat.content import ToolCallPart, ToolResultPart
 from engine.chat.ids import ChatId
 from engine.tools.registry import LocalTool, ToolContext, ToolSet
-from engine.tools.truncation import truncate_result
+from engine.tools.truncation import truncate_result, truncate_text
 
 CALL_TIMEOUT_SECONDS = 60.0
 """How long a local call may take when its tool does not say (the MCP budget of the design)."""
+
+ERROR_BYTES_MAX = 4_000
+"""What a model is told of an exception; more would be a stack of somebody's data."""
 
 log = logging.getLogger(__name__)
 
@@ -41,16 +44,19 @@ class Invoker:
     ) -> ToolResultPart:
         seconds = tool.definition.timeout_seconds or CALL_TIMEOUT_SECONDS
         context = ToolContext(chat_id=self.chat_id, tool_call_id=call.tool_call_id)
+        limit = asyncio.timeout(seconds)
         try:
-            async with asyncio.timeout(seconds):
+            async with limit:
                 value = await tool.run(args, context)
-        except TimeoutError:
-            return error_result(call, f"{call.tool_name} did not finish within {seconds:g} seconds")
-        except Exception as error:
-            extra = {"action": "tool_failed", "chat_id": str(self.chat_id), "tool": call.tool_name}
-            log.warning("A tool raised an exception.", extra=extra, exc_info=True)
-            return error_result(call, str(error) or type(error).__name__)
-        result, cut = truncate_result(storable(value), self.result_bytes_max)
+            result, cut = truncate_result(storable(value), self.result_bytes_max)
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            return self._failed(call, "it was cancelled from within")
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything
+            if limit.expired():
+                return self._failed(call, f"it did not finish within {seconds:g} seconds", error)
+            return self._failed(call, _text_of(error), error)
         if cut:
             extra = {
                 "action": "tool_result_truncated",
@@ -62,12 +68,20 @@ class Invoker:
             tool_call_id=call.tool_call_id, tool_name=call.tool_name, result=result
         )
 
+    def _failed(
+        self, call: ToolCallPart, reason: str, error: Exception | None = None
+    ) -> ToolResultPart:
+        extra = {"action": "tool_failed", "chat_id": str(self.chat_id), "tool": call.tool_name}
+        log.warning("A tool failed.", extra=extra, exc_info=error)
+        text, _ = truncate_text(reason, ERROR_BYTES_MAX)
+        return error_result(call, f"{call.tool_name} failed: {text}")
+
 
 def arguments_of(call: ToolCallPart) -> dict[str, Any] | None:
     """The arguments as an object, or None when they are not one."""
     try:
         args = msgspec.json.decode(call.args or "{}")
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return args if isinstance(args, dict) else None
 
@@ -80,8 +94,8 @@ def storable(value: Any) -> Any:
         return {"output": value.decode(errors="replace")}
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
-    except (TypeError, UnicodeError, ValueError):
-        return {"output": repr(value)}
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError):
+        return {"output": repr(value).encode(errors="replace").decode()}
 
 
 def error_result(call: ToolCallPart, text: str) -> ToolResultPart:
@@ -92,3 +106,15 @@ def error_result(call: ToolCallPart, text: str) -> ToolResultPart:
         result={"error": text},
         is_error=True,
     )
+
+
+def _is_cancelled() -> bool:
+    """Whether it is us who are told to stop, not something inside the tool."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _text_of(error: Exception) -> str:
+    """What went wrong: a sentence of the tool's, or the kind of a bare exception."""
+    kind, text = type(error).__name__, str(error).encode(errors="replace").decode()
+    return text if isinstance(error, ValueError | RuntimeError) and text else f"{kind}: {text}"

@@ -13,6 +13,7 @@ from engine.agent.recovery import message_of_calls, recover_calls
 from engine.agent.turn import Overtaken, Turn, TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.commands import (
+    CommitStep,
     Fence,
     FinishError,
     FinishInterruption,
@@ -31,6 +32,8 @@ from engine.worker.work_plan import Plan, plan_for
 log = logging.getLogger(__name__)
 
 MakeTurn = Callable[[Snapshot, Gate], Turn]
+REASON_LENGTH_MAX = 300
+"""Characters of an exception that people are shown."""
 
 
 class Runner:
@@ -41,7 +44,8 @@ class Runner:
         self._first = snapshot
         self._gate = Gate()
         self._make_turn = make_turn
-        self._turn = make_turn(snapshot, self._gate)
+        self._turn: Turn | None = None
+        self._newest_hint: ChatChange | None = None
 
     @property
     def chat_id(self) -> ChatId:
@@ -50,8 +54,11 @@ class Runner:
 
     def on_change(self, change: ChatChange) -> None:
         """Do what a hint asks for. One that is older than what we know says nothing."""
-        if change.snapshot_version <= self._turn.snapshot.snapshot_version:
+        if change.snapshot_version <= self._snapshot.snapshot_version:
             return
+        newest = self._newest_hint
+        if newest is None or newest.snapshot_version < change.snapshot_version:
+            self._newest_hint = change
         match plan_for(change, self.runner_id):
             case Plan.GO_ON:
                 return
@@ -67,9 +74,13 @@ class Runner:
     async def run(self, ports: TurnPorts) -> None:
         """Work until the chat rests or is not ours. Never raises but for cancellation."""
         try:
-            await self._run(ports)
+            try:
+                await self._run(ports)
+            except StoreUnavailable:
+                self._log(logging.WARNING, "run_given_up", "The database was away for too long.")
+                await self._give_back(ports)
         except StoreUnavailable:
-            self._log(logging.ERROR, "run_given_up", "The database stayed away; the run is over.")
+            self._log(logging.ERROR, "run_lost", "The database stayed away; the lease runs out.")
         except Exception:  # noqa: BLE001 - the root of the task: even putting the error away failed
             self._log(logging.ERROR, "run_crashed", "A run could not be put away.", trace=True)
 
@@ -79,16 +90,13 @@ class Runner:
             try:
                 if interrupting and not await self._finish_interruption(ports):
                     return
-                interrupting = False
-                await self._turn.run()
+                await self._work()
             except Stopped as stopped:
                 if stopped.reason is not StopReason.INTERRUPT:
                     await self._let_go(ports, stopped.reason)
                     return
-                interrupting = True
             except Overtaken as overtaken:
-                interrupting = _is_interrupt(overtaken.refusal)
-                if not interrupting:
+                if not _is_interrupt(overtaken.refusal):
                     await self._step_aside(ports, overtaken.refusal)
                     return
             except StoreUnavailable:
@@ -98,25 +106,36 @@ class Runner:
                 return
             else:
                 return
+            interrupting = True
+
+    async def _work(self) -> None:
+        if self._turn is None:
+            self._turn = self._make_turn(self._first, self._gate)
+        await self._turn.run()
 
     async def _finish_interruption(self, ports: TurnPorts) -> bool:
         """Put the partial answer away. True: the queue's head is in the history, go on with it."""
-        turn = self._turn
-        messages = turn.in_hand() or await self._found_results(ports)
-        fence = Fence(runner_id=self.runner_id)
+        messages = self._in_hand or await self._found_results(ports)
         outcome = await ports.store.submit(
-            self.chat_id, FinishInterruption(fence=fence, messages=messages)
+            self.chat_id, FinishInterruption(fence=self._fence, messages=messages)
         )
         if isinstance(outcome, Refusal):
             await self._step_aside(ports, outcome)
             return False
-        self._gate.reset()
-        self._turn = self._make_turn(outcome.snapshot, self._gate)
+        self._start_over(outcome.snapshot)
         return outcome.snapshot.status is ChatStatus.RUNNING
+
+    def _start_over(self, snapshot: Snapshot) -> None:
+        """Forget the interrupt, unless a newer one has come since it was put away."""
+        self._first, self._turn = snapshot, None
+        self._gate.reset()
+        hint = self._newest_hint
+        if hint is not None:
+            self.on_change(hint)
 
     async def _found_results(self, ports: TurnPorts) -> tuple[NewMessage, ...]:
         """Results that an earlier runner had in the ledger but could not store any more."""
-        open_calls = self._turn.snapshot.open_calls
+        open_calls = self._snapshot.open_calls
         if not open_calls:
             return ()
         prompt = await ports.store.read_prompt(self.chat_id)
@@ -127,32 +146,72 @@ class Runner:
         found = recover_calls(message, open_calls, ledger)
         return tuple(result_message(result) for result in found.results)
 
+    # -- leaving ---------------------------------------------------------------------------------
+
     async def _let_go(self, ports: TurnPorts, reason: StopReason) -> None:
-        if reason is StopReason.RELEASE:
-            await self._release(ports)
-            self._log(logging.INFO, "run_released", "The chat was given back unfinished.")
-        else:
+        if reason is StopReason.ABANDON:
             self._log(logging.INFO, "run_abandoned", "The chat is not ours any more.")
+            return
+        await self._give_back(ports)
+        self._log(logging.INFO, "run_released", "The chat was given back unfinished.")
 
     async def _step_aside(self, ports: TurnPorts, refusal: Refusal) -> None:
         """Leave a chat whose state is not what we thought. What is still ours is given back."""
-        if refusal.reason is not RefusalReason.LEASE_LOST:
-            await self._release(ports)
+        await self._release(ports)
         self._log(logging.INFO, "run_overtaken", f"The run was overtaken: {refusal.reason.value}.")
 
+    async def _give_back(self, ports: TurnPorts) -> None:
+        """Release the chat, and keep what would be lost with this run.
+
+        A partial answer is kept only where somebody has asked for the interruption; the next worker
+        answers anew otherwise. Results of tools are kept in any case.
+        """
+        if messages := self._in_hand:
+            command = FinishInterruption(fence=self._fence, messages=messages)
+            outcome = await ports.store.submit(self.chat_id, command)
+            results = self._turn.results_in_hand if self._turn is not None else ()
+            if isinstance(outcome, Refusal) and results:
+                await ports.store.submit(
+                    self.chat_id, CommitStep(fence=self._exact_fence, messages=results)
+                )
+        await self._release(ports)
+
     async def _release(self, ports: TurnPorts) -> None:
-        fence = Fence(runner_id=self.runner_id)
-        await ports.store.submit(self.chat_id, ReleaseLease(fence=fence))
+        await ports.store.submit(self.chat_id, ReleaseLease(fence=self._fence))
 
     async def _fail(self, ports: TurnPorts, error: Exception) -> None:
         self._log(logging.ERROR, "run_failed", "A run ended with an exception.", trace=True)
-        reason = redact(f"{type(error).__name__}: {error}")[:300]
+        reason = redact(f"{type(error).__name__}: {error}")[:REASON_LENGTH_MAX]
         chat_error = ChatError(kind=ErrorKind.INTERNAL, message=f"chat processing failed: {reason}")
-        fence = Fence(runner_id=self.runner_id, history_version=self._turn.snapshot.history_version)
-        command = FinishError(fence=fence, error=chat_error, messages=self._turn.in_hand())
-        outcome = await ports.store.submit(self.chat_id, command)
+        command = FinishError(fence=self._exact_fence, error=chat_error, messages=self._in_hand)
+        try:
+            outcome = await ports.store.submit(self.chat_id, command)
+        except StoreUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 - perhaps the messages themselves cannot be stored
+            self._log(logging.ERROR, "messages_lost", "A step could not be stored.", trace=True)
+            bare = FinishError(fence=self._fence, error=chat_error)
+            outcome = await ports.store.submit(self.chat_id, bare)
         if isinstance(outcome, Refusal):
             await self._step_aside(ports, outcome)
+
+    # -- what we know ----------------------------------------------------------------------------
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        return self._turn.snapshot if self._turn is not None else self._first
+
+    @property
+    def _in_hand(self) -> tuple[NewMessage, ...]:
+        return self._turn.in_hand() if self._turn is not None else ()
+
+    @property
+    def _fence(self) -> Fence:
+        return Fence(runner_id=self.runner_id)
+
+    @property
+    def _exact_fence(self) -> Fence:
+        return Fence(runner_id=self.runner_id, history_version=self._snapshot.history_version)
 
     def _log(self, level: int, action: str, message: str, *, trace: bool = False) -> None:
         extra = {"action": action, "chat_id": str(self.chat_id)}

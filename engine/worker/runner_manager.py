@@ -19,14 +19,20 @@ from engine.worker.runner import Runner
 
 log = logging.getLogger(__name__)
 
+TOOLS_PATIENCE_SECONDS = 10.0
+"""How long a drain waits for tools: half of what a part of the process may take to drain."""
+
 
 class RunnerManager:
-    """Owns the runners' tasks. At most one runner a chat; the newest acquisition wins."""
+    """Owns the runners' tasks. At most one runner a chat; the newest acquisition wins.
 
-    def __init__(self, *, ports: TurnPorts, brains: Brains, on_idle: Callable[[], None]) -> None:
+    `on_room` is called when a runner has ended and its place is free.
+    """
+
+    def __init__(self, *, ports: TurnPorts, brains: Brains, on_room: Callable[[], None]) -> None:
         self._ports = ports
         self._brains = brains
-        self._on_idle = on_idle
+        self._on_room = on_room
         self._runners: dict[ChatId, tuple[Runner, Subscription]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -40,7 +46,7 @@ class RunnerManager:
         """Whose leases must be kept."""
         return tuple((chat_id, runner.runner_id) for chat_id, (runner, _) in self._runners.items())
 
-    def start(self, chat: AcquiredChat) -> None:
+    def start(self, chat: AcquiredChat, group: asyncio.TaskGroup) -> None:
         """Begin to work on a chat that was just acquired."""
         older = self._runners.pop(chat.chat_id, None)
         if older is not None:
@@ -49,9 +55,9 @@ class RunnerManager:
         runner = Runner(_snapshot_of(chat), chat.runner_id, self._turn_maker(chat))
         subscription = self._ports.relay.subscribe(chat.chat_id, on_change=runner.on_change)
         self._runners[chat.chat_id] = (runner, subscription)
-        task = asyncio.create_task(self._run(runner), name=f"run {chat.chat_id}")
+        task = group.create_task(self._run(runner), name=f"run {chat.chat_id}")
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     def keep(
         self, asked: tuple[tuple[ChatId, RunnerId], ...], renewed: tuple[Renewed, ...]
@@ -68,12 +74,19 @@ class RunnerManager:
             elif item.status is ChatStatus.INTERRUPTING:
                 held[0].on_change(_hint_of(item, runner_id))
 
-    async def drain(self) -> None:
-        """Give every chat back unfinished, and return when all are."""
+    async def drain(self, tools_seconds: float = TOOLS_PATIENCE_SECONDS) -> None:
+        """Give every chat back unfinished, and return when all are.
+
+        Tools that run are let finish, for so long: one that is cut off may have taken effect.
+        """
+        await self._stop_all(StopReason.RELEASE, tools_seconds)
+        await self._stop_all(StopReason.RELEASE_AT_ONCE, None)
+
+    async def _stop_all(self, reason: StopReason, seconds: float | None) -> None:
         for runner, _ in self._runners.values():
-            runner.stop(StopReason.RELEASE)
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+            runner.stop(reason)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
 
     async def _run(self, runner: Runner) -> None:
         try:
@@ -83,7 +96,10 @@ class RunnerManager:
             if held is not None and held[0] is runner:
                 del self._runners[runner.chat_id]
                 held[1].close()
-            self._on_idle()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._on_room()
 
     def _turn_maker(self, chat: AcquiredChat) -> Callable[[Snapshot, Gate], Turn]:
         def make(snapshot: Snapshot, gate: Gate) -> Turn:

@@ -13,7 +13,7 @@ from engine.agent.turn import TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.commands import ExpireActions
 from engine.store.chat_machine import ChatMachine
-from engine.store.errors import StoreError
+from engine.store.errors import StoreUnavailable
 from engine.store.leases import Leases
 from engine.worker.runner_manager import RunnerManager
 
@@ -23,6 +23,8 @@ ACQUIRE_BATCH = 20
 """Chats taken in one statement, so that replicas share a burst."""
 STALE_FRACTION = 5
 """Dead holders are looked for every fifth of a lease (design, section 5)."""
+PAUSE_MAX_SECONDS = 1.0
+"""How long a worker waits after a round that failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,10 @@ class Worker:
         self._pace = pace
         self._wake = asyncio.Event()
         self._draining = False
-        self._runners = RunnerManager(ports=ports, brains=brains, on_idle=self._wake.set)
+        # Invariant: held while chats are acquired here but not yet started, so that none is lost.
+        self._acquiring = asyncio.Lock()
+        self._is_full = False
+        self._runners = RunnerManager(ports=ports, brains=brains, on_room=self._on_room)
 
     @property
     def running_count(self) -> int:
@@ -61,59 +66,66 @@ class Worker:
         return self._runners.count
 
     async def run(self) -> None:
-        """Work. Cancelling it gives nothing back; call `drain` first."""
+        """Work. Cancelling it ends all runs and gives nothing back; call `drain` first."""
+        pace = self._pace
         unsubscribe = self._relay.subscribe_wakes(self._on_wake)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._acquire_on_wake(), name="acquire on wake")
-                group.create_task(self._each(self._stale_seconds, self._sweep), name="sweep")
-                group.create_task(self._each(self._pace.poll_seconds, self._poll), name="poll")
-                group.create_task(
-                    self._each(self._pace.heartbeat_seconds, self._renew), name="heartbeat"
+                rounds = (
+                    ("sweep", pace.lease_seconds / STALE_FRACTION, lambda: self._sweep(group)),
+                    ("poll", pace.poll_seconds, lambda: self._poll(group)),
+                    ("heartbeat", pace.heartbeat_seconds, self._renew),
                 )
+                group.create_task(self._acquire_on_wake(group), name="acquire on wake")
+                for name, seconds, work in rounds:
+                    group.create_task(self._each(seconds, work), name=name)
         finally:
             unsubscribe()
 
     async def drain(self) -> None:
         """Take nothing more, and give back what is unfinished."""
         self._draining = True
-        await self._runners.drain()
-
-    @property
-    def _stale_seconds(self) -> float:
-        return self._pace.lease_seconds / STALE_FRACTION
+        async with self._acquiring:
+            await self._runners.drain()
 
     def _on_wake(self, _change: ChatChange) -> None:
         self._wake.set()
 
-    async def _acquire_on_wake(self) -> None:
+    def _on_room(self) -> None:
+        if self._is_full:
+            self._wake.set()
+
+    async def _acquire_on_wake(self, group: asyncio.TaskGroup) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self._guarded(lambda: self._acquire(with_stale=False))
+            if not await self._guarded(lambda: self._acquire(group, with_stale=False)):
+                self._wake.set()
 
-    async def _poll(self) -> None:
-        await self._acquire(with_stale=False)
+    async def _poll(self, group: asyncio.TaskGroup) -> None:
+        await self._acquire(group, with_stale=False)
         for chat_id in await self._leases.due_action_chats(ACQUIRE_BATCH):
             await self._machine.submit(chat_id, ExpireActions())
 
-    async def _sweep(self) -> None:
-        await self._acquire(with_stale=True)
+    async def _sweep(self, group: asyncio.TaskGroup) -> None:
+        await self._acquire(group, with_stale=True)
         await self._leases.forget_heartbeats()
 
-    async def _acquire(self, *, with_stale: bool) -> None:
-        while not self._draining:
-            room = min(self._pace.chats_max - self._runners.count, ACQUIRE_BATCH)
-            if room <= 0:
-                return
-            chats = await self._leases.acquire_chats(
-                room, self._pace.lease_seconds, with_stale=with_stale
-            )
-            for chat in chats:
-                self._relay.publish_change(chat.change)
-                self._runners.start(chat)
-            if len(chats) < room:
-                return
+    async def _acquire(self, group: asyncio.TaskGroup, *, with_stale: bool) -> None:
+        async with self._acquiring:
+            while not self._draining:
+                room = min(self._pace.chats_max - self._runners.count, ACQUIRE_BATCH)
+                self._is_full = room <= 0
+                if self._is_full:
+                    return
+                chats = await self._leases.acquire_chats(
+                    room, self._pace.lease_seconds, with_stale=with_stale
+                )
+                for chat in chats:
+                    self._relay.publish_change(chat.change)
+                    self._runners.start(chat, group)
+                if len(chats) < room:
+                    return
 
     async def _renew(self) -> None:
         asked = self._runners.held
@@ -126,10 +138,15 @@ class Worker:
             await self._guarded(work)
             await asyncio.sleep(seconds)
 
-    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do a round of work; a database that is away is tried again at the next round."""
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do a round of work. Whatever goes wrong in it, the next round tries again."""
         try:
             await work()
-        except StoreError as error:
+        except StoreUnavailable as error:
             log.warning("The database is away: %s", error, extra={"action": "store_away"})
-            await asyncio.sleep(min(self._pace.poll_seconds, 1.0))
+        except Exception:
+            log.exception("A round of the worker failed.", extra={"action": "worker_failed"})
+        else:
+            return True
+        await asyncio.sleep(min(self._pace.poll_seconds, PAUSE_MAX_SECONDS))
+        return False
