@@ -8,7 +8,10 @@ StoreError
 └── MigrationFailed       the schema is not what this program needs
 """
 
-from urllib.parse import urlsplit
+import re
+
+_PASSWORD = re.compile(r"(?<=//)([^/?#:@]*):[^?#]*@")
+_QUERY_PASSWORD = re.compile(r"(?i)([?&][^=&]*password[^=&]*=)[^&#]*")
 
 
 class StoreError(Exception):
@@ -57,12 +60,5 @@ class MigrationFailed(StoreError):
 
 
 def without_password(url: str) -> str:
-    """The URL with the password, and every query value named like one, replaced by ***."""
-    parts = urlsplit(url)
-    if parts.password is not None:
-        user = parts.netloc.rpartition("@")[0].partition(":")[0]
-        host = parts.netloc.rpartition("@")[2]
-        parts = parts._replace(netloc=f"{user}:***@{host}")
-    pairs = [pair.partition("=") for pair in parts.query.split("&")] if parts.query else []
-    shown = [f"{key}=***" if "password" in key else f"{key}{eq}{value}" for key, eq, value in pairs]
-    return parts._replace(query="&".join(shown)).geturl()
+    """The URL with its password, and every query value named like one, replaced by ***."""
+    return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))

@@ -29,6 +29,7 @@ _LOCAL_LIMITS = (
 _NEVER = 2**31 - 1
 _JSONB_VERSION = b"\x01"
 _PAUSE_SECONDS_MAX = 2.0
+_URL_HINT = "It must look like postgresql://user:password@host:5432/database."
 _HINT = "Check that the server runs and that DATABASE_URL is right."
 
 
@@ -169,13 +170,14 @@ async def open_pool(
     while True:
         try:
             return await _connect(url, connections_min, connections_max)
+        except ValueError as fault:
+            # Not with the driver's words: they may quote a piece of the password.
+            reason = "its URL cannot be read"
+            raise DatabaseUnavailable(url, reason=reason, hint=_URL_HINT) from fault
         except FAULTS as fault:
             reason = str(fault) or type(fault).__name__
             if not _may_come(fault) or loop.time() + pause_seconds > deadline:
                 raise DatabaseUnavailable(url, reason=reason, hint=_hint_for(fault)) from fault
-        except ValueError as fault:
-            hint = "The URL must look like postgresql://user:password@host:5432/database."
-            raise DatabaseUnavailable(url, reason=str(fault), hint=hint) from fault
         if on_wait is not None:
             on_wait(reason)
         await asyncio.sleep(pause_seconds)

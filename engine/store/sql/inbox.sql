@@ -33,10 +33,11 @@ WITH due AS (
       AND ((i.state = 'pending' AND i.available_at <= now())
            OR (i.state = 'processing' AND i.claimed_until <= now()))
       AND NOT EXISTS (
-          SELECT FROM inbox AS earlier
-          WHERE earlier.platform = i.platform AND earlier.installation = i.installation
-            AND earlier.thread_key = i.thread_key AND earlier.id < i.id
-            AND earlier.state IN ('pending', 'processing')
+          SELECT FROM inbox AS other
+          WHERE other.platform = i.platform AND other.installation = i.installation
+            AND other.thread_key = i.thread_key AND other.id <> i.id
+            AND other.state IN ('pending', 'processing')
+            AND (other.id < i.id OR other.state = 'processing')
       )
     ORDER BY i.id
     LIMIT $3
