@@ -6,38 +6,82 @@ async with TestReplica.start(database_url, model) as a:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from bots.lifecycle import Background, background
 from bots.replica import Replica, open_replica
 from config.secret import Secret, SecretUrl
-from config.settings import ModelProvider, Settings, WorkerSettings
+from config.settings import ModelProvider, Settings, ToolsSettings, WorkerSettings
 from engine.agent.brain import Brain, Brains
-from engine.api import Applied, Created, Engine
-from engine.chat.commands import CreateChat, SendMessage, UserCommand
-from engine.chat.content import Author, Content, Message, Role, plain, text_of
-from engine.chat.ids import ChatId
+from engine.api import Applied, ChatFollower, Created, Engine
+from engine.chat.changes import ChatChange
+from engine.chat.commands import Command, CreateChat, Fence, SendMessage, UserCommand
+from engine.chat.content import (
+    Author,
+    Message,
+    NewMessage,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    plain,
+    text_of,
+)
+from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.ids import ChatId, MessageId, RunnerId
 from engine.chat.view import ChatView, ShownStatus
 from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
 from engine.stream.events import Event, StatusEvent
+from engine.stream.live_chat import LiveChat
 from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool
 
 ADA = Author(identity="test:ada", name="Ada")
+BO = Author(identity="test:bo", name="Bo")
 FAST = WorkerSettings(lease_seconds=1.0, heartbeat_seconds=0.2, poll_seconds=0.1)
+ONLY_WAKES = WorkerSettings(lease_seconds=3600.0, heartbeat_seconds=1200.0, poll_seconds=3600.0)
+"""A worker that sees nothing but what it is woken for."""
 PATIENCE_SECONDS = 20.0
+_STEAL = """
+WITH chat AS (
+    UPDATE chats SET runner_id = $2, snapshot_version = snapshot_version + 1 WHERE id = $1
+)
+INSERT INTO chat_heartbeats (chat_id, runner_id, lease) VALUES ($1, $2, '1 hour')
+ON CONFLICT (chat_id) DO UPDATE SET
+    runner_id = $2, heartbeat_at = now(), lease = excluded.lease
+"""
+T = TypeVar("T")
+
+
+async def soon(work: Awaitable[T]) -> T:
+    """The result of something that a test cannot go on without."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        return await work
+
+
+async def eventually(met: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_SECONDS) -> T:
+    """The first true result of asking again and again."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if result := await met():
+                return result
+            await asyncio.sleep(0.01)
 
 
 def settings_for(
-    *, redis_url: str | None = None, worker: WorkerSettings = FAST, **sections: Any
+    *,
+    redis_url: str | None = None,
+    worker: WorkerSettings = FAST,
+    action_seconds: float = 86_400.0,
 ) -> Settings:
     """Settings of a test's replica: short leases, the provider of the fake model."""
-    settings = replace(Settings(), worker=worker, **sections)
+    settings = replace(
+        Settings(), worker=worker, tools=ToolsSettings(action_timeout_seconds=action_seconds)
+    )
     model = replace(settings.model, provider=ModelProvider.OPENAI, name="test-model")
     settings = replace(settings, model=model)
     if redis_url is None:
@@ -45,14 +89,34 @@ def settings_for(
     return replace(settings, redis=replace(settings.redis, url=SecretUrl(redis_url)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignWorker:
+    """A live worker of some other replica, which holds a chat and does what the test says."""
+
+    engine: Engine
+    chat_id: ChatId
+    runner_id: RunnerId
+
+    def fence(self, history_version: int | None = None) -> Fence:
+        """Its fence; without a version any history will do."""
+        return Fence(runner_id=self.runner_id, history_version=history_version)
+
+    async def report(self, command: Command) -> Applied | Refusal | None:
+        """Submit a worker's command; what came of it."""
+        return await self.engine.machine.submit(self.chat_id, command)
+
+
 class TestReplica:
     """One replica and what tests say to it."""
 
     __test__ = False
 
-    def __init__(self, replica: Replica, group_task: "asyncio.Task[None]") -> None:
+    def __init__(
+        self, replica: Replica, serving: "asyncio.Task[None]", stop: asyncio.Event
+    ) -> None:
         self.replica = replica
-        self._serving = group_task
+        self._serving = serving
+        self._stop = stop
 
     @property
     def engine(self) -> Engine:
@@ -72,11 +136,25 @@ class TestReplica:
         dynamic_tools: Sequence[ToolDefinition] = (ASK_PEOPLE,),
         system: str = "You are Wren.",
         works: bool = True,
+        action_seconds: float = 86_400.0,
+        silence_seconds: float = 5.0,
+        brains: Brains | None = None,
     ) -> AsyncIterator["TestReplica"]:
         """Run a replica until the block ends; then it is drained, as at a shutdown."""
-        settings = settings_for(redis_url=redis_url, worker=worker)
+        settings = settings_for(redis_url=redis_url, worker=worker, action_seconds=action_seconds)
         async with AsyncExitStack() as stack:
-            brains = await _brains(stack, model_url, tools, dynamic_tools, system)
+            if brains is None:
+                session = await stack.enter_async_context(model_session())
+                provider = provider_at(model_url, silence_seconds)
+                brain = Brain(
+                    model=ChatCompletionsClient(session, provider),
+                    model_name="test-model",
+                    system=system,
+                    local_tools=tuple(tools),
+                    dynamic_tools=tuple(dynamic_tools),
+                    context_limit=128_000,
+                )
+                brains = _brains_of(brain)
             ready: asyncio.Future[Replica] = asyncio.get_running_loop().create_future()
             stop = asyncio.Event()
 
@@ -90,18 +168,38 @@ class TestReplica:
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 await serving
-            test = cls(await ready, serving)
+            test = cls(await ready, serving, stop)
             try:
                 yield test
             finally:
-                if not serving.done():
-                    stop.set()
-                    await serving
+                await test.close()
+
+    async def close(self) -> None:
+        """Shut the replica down in good order. A replica that failed tells by what."""
+        self._stop.set()
+        await asyncio.wait([self._serving])
+        if not self._serving.cancelled() and (error := self._serving.exception()):
+            raise error
 
     async def kill(self) -> None:
         """End the replica at once: nothing is given back, as when its process dies."""
         self._serving.cancel()
         await asyncio.wait([self._serving])
+
+    async def hold(self, chat_id: ChatId) -> ForeignWorker:
+        """Let a foreign worker, which lives on, hold a chat that nobody works on."""
+        acquired = await self.engine.leases.acquire_chats(1000, 3600.0)
+        mine = next(chat for chat in acquired if chat.chat_id == chat_id)
+        for chat in acquired:
+            self.engine.relay.publish_change(chat.change)
+        return ForeignWorker(engine=self.engine, chat_id=chat_id, runner_id=mine.runner_id)
+
+    async def steal(self, chat_id: ChatId) -> ForeignWorker:
+        """Let a foreign worker take a chat over from whoever holds it, without a word."""
+        runner_id = RunnerId(uuid4())
+        async with self.replica.pool.session() as connection:
+            await connection.execute(_STEAL, chat_id, runner_id)
+        return ForeignWorker(engine=self.engine, chat_id=chat_id, runner_id=runner_id)
 
     async def chat(self, text: str = "Good morning", **fields: Any) -> ChatId:
         """Create a chat with this first message."""
@@ -119,6 +217,21 @@ class TestReplica:
         outcome = await self.engine.submit(chat_id, command)
         assert isinstance(outcome, Applied), outcome
         return outcome
+
+    async def refused(self, chat_id: ChatId, command: UserCommand) -> RefusalReason:
+        """Submit a command that must be refused; why it is."""
+        outcome = await self.engine.submit(chat_id, command)
+        assert isinstance(outcome, Refusal), outcome
+        return outcome.reason
+
+    async def stored(self, chat_id: ChatId) -> ChatChange:
+        """The chat's row: the stored status, versions and who holds it."""
+        (change,) = await self.engine.rows.versions_of([chat_id])
+        return change
+
+    async def queue(self, chat_id: ChatId) -> list[str]:
+        """The texts that wait."""
+        return [text_of(queued.content) for queued in await self.engine.read_queue(chat_id)]
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as it stands."""
@@ -148,77 +261,118 @@ class TestReplica:
 
     async def history(self, chat_id: ChatId) -> list[tuple[str, str]]:
         """What was said: (role, text) of every message with text."""
-        messages = await self.messages(chat_id)
-        return [
-            (message.role.value, text_of(message.content))
-            for message in messages
-            if message.role in (Role.USER, Role.ASSISTANT) and text_of(message.content)
-        ]
+        return said(await self.messages(chat_id))
 
     async def messages(self, chat_id: ChatId) -> Sequence[Message]:
         """All messages that people may see."""
         return await self.engine.read_messages(chat_id, limit=1000)
 
-    async def collect(
-        self, chat_id: ChatId, until: Callable[[list[Event]], bool], *, after_id: int = 0
-    ) -> list[Event]:
-        """Follow a chat until its events are as wanted."""
-        events: list[Event] = []
-        async with (
-            asyncio.timeout(PATIENCE_SECONDS),
-            self.engine.follow(chat_id, after_id=after_id) as follower,  # type: ignore[arg-type]
-        ):
-            async for event in follower:
-                events.append(event)
-                if until(events):
-                    return events
-        raise AssertionError("the follower ended")
+    async def results(self, chat_id: ChatId) -> list[ToolResultPart]:
+        """Every tool result in the history, in order."""
+        return [
+            part
+            for message in await self.messages(chat_id)
+            for part in message.content
+            if isinstance(part, ToolResultPart)
+        ]
+
+    @asynccontextmanager
+    async def watch(self, chat_id: ChatId, *, after_id: int = 0) -> AsyncIterator["Watcher"]:
+        """Follow a chat for as long as the block takes."""
+        async with self.engine.follow(chat_id, after_id=MessageId(after_id)) as follower:
+            yield Watcher(follower)
 
 
-def ends_with(status: ShownStatus) -> Callable[[list[Event]], bool]:
-    """A condition for `collect`: the newest event says this status."""
+class Watcher:
+    """A subscriber that keeps all events in order, and the chat as they show it."""
 
-    def met(events: list[Event]) -> bool:
-        last = events[-1]
-        return isinstance(last, StatusEvent) and last.status is status
+    def __init__(self, follower: ChatFollower) -> None:
+        self.follower = follower
+        self.events: list[Event] = []
+        self.chat = LiveChat()
 
-    return met
+    async def until(self, met: Callable[["Watcher"], bool]) -> None:
+        """Take events until it is so."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not met(self):
+                    event = await anext(self.follower)
+                    self.events.append(event)
+                    self.chat.apply(event)
+        except TimeoutError:
+            raise AssertionError(f"it did not come: {self.events[-20:]}") from None
+
+    async def until_status(self, status: ShownStatus) -> None:
+        """Take events until the newest one tells of this status."""
+        await self.until(
+            lambda seen: (
+                bool(seen.events)
+                and isinstance(seen.events[-1], StatusEvent)
+                and seen.events[-1].status is status
+            )
+        )
+
+    async def until_text(self, text: str) -> None:
+        """Take events until the preview says so much."""
+        await self.until(lambda seen: seen.chat.preview.text.startswith(text))
+
+    def all_of(self, kind: type[T]) -> list[T]:
+        """The events of one kind so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def statuses(self) -> list[ShownStatus]:
+        """Every status that was told, in order."""
+        return [event.status for event in self.all_of(StatusEvent)]
+
+    @property
+    def said(self) -> list[tuple[str, str]]:
+        """The messages with text as they are shown: (role, text)."""
+        return said(self.chat.messages)
 
 
-def content_text(content: Content) -> str:
-    """The text of a content."""
-    return text_of(content)
+def said(messages: Sequence[Message | NewMessage]) -> list[tuple[str, str]]:
+    """(role, text) of every message of a person or the model with text."""
+    return [
+        (message.role.value, text_of(message.content))
+        for message in messages
+        if message.role in (Role.USER, Role.ASSISTANT) and text_of(message.content)
+    ]
 
 
-async def _brains(
-    stack: AsyncExitStack,
-    model_url: str | None,
-    tools: Sequence[LocalTool],
-    dynamic_tools: Sequence[ToolDefinition],
-    system: str,
-) -> Brains:
-    session = await stack.enter_async_context(model_session())
-    config = ProviderConfig(
+def unanswered(messages: Sequence[Message]) -> list[str]:
+    """What is wrong with the calls of a history: those without exactly one result after them."""
+    calls: dict[str, int] = {}
+    for message in messages:
+        for part in message.content:
+            if isinstance(part, ToolCallPart):
+                calls[f"{message.id}/{part.tool_call_id}"] = 0
+            elif isinstance(part, ToolResultPart):
+                call = next(
+                    (key for key in reversed(calls) if key.endswith(f"/{part.tool_call_id}")), None
+                )
+                calls[call or part.tool_call_id] = calls.get(call or "", 1) + 1
+    return [f"{call} has {count} results" for call, count in calls.items() if count != 1]
+
+
+def provider_at(url: str | None, silence_seconds: float = 5.0) -> ProviderConfig:
+    """The fake model as a provider; without a URL one that nobody listens at."""
+    return ProviderConfig(
         name="fake",
         display_name="Fake Provider",
-        base_url=model_url or "http://127.0.0.1:9/v1",
+        base_url=url or "http://127.0.0.1:9/v1",
         api_key=Secret("sk-test-key"),
         first_token_timeout_seconds=5,
-        silence_timeout_seconds=5,
+        silence_timeout_seconds=silence_seconds,
     )
-    brain = Brain(
-        model=ChatCompletionsClient(session, config),
-        model_name="test-model",
-        system=system,
-        local_tools=tuple(tools),
-        dynamic_tools=tuple(dynamic_tools),
-        context_limit=128_000,
-    )
+
+
+def _brains_of(brain: Brain) -> Brains:
     return lambda _bot, model: replace(brain, model_name=model) if model else brain
 
 
 async def _serve(
-    open_: Callable[[AsyncExitStack, Background], Awaitable[Replica]],
+    open_: Callable[[AsyncExitStack, Background], Coroutine[Any, Any, Replica]],
     ready: "asyncio.Future[Replica]",
     stop: asyncio.Event,
 ) -> None:
