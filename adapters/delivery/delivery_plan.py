@@ -211,7 +211,7 @@ def _is_withdrawn(key: ItemKey, view: ReplyView, known_from: MessageId) -> bool:
     )
     if of_last_turn:
         # Until the turn rests, its old pages wait for new text rather than vanish and come back.
-        return view.is_resting
+        return view.is_resting and not view.is_settled
     if key.turn_id < known_from:
         return False
     return not (key.turn_id in view.turn_ids or key.source_key in view.source_keys)

@@ -110,7 +110,8 @@ class ReplyView:
     """All that should be shown.
 
     `turn_ids`, `source_keys`: of the turns that stand, with or without items; `last_source_key` is
-    that of the last one. `withdrawn`: questions whose turn was taken back. `finished_id`: of the last turn that is over, 0 for none.
+    that of the last one. `after_turn`: up to this one they have no items here, since what is shown
+    of them is settled. `withdrawn`: questions whose turn was taken back. `finished_id`: of the last turn that is over, 0 for none.
     `is_resting`: nothing more will come unless somebody does something.
     """
 
@@ -119,6 +120,7 @@ class ReplyView:
     source_keys: frozenset[str]
     last_source_key: str | None
     withdrawn: frozenset[ActionId]
+    after_turn: MessageId
     finished_id: MessageId
     is_resting: bool
 
@@ -126,6 +128,11 @@ class ReplyView:
     def last_turn_id(self) -> MessageId:
         """The turn that may still change; 0 when there is none."""
         return self.turn_ids[-1] if self.turn_ids else NO_MESSAGE
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the last turn is one of those that are settled."""
+        return self.last_turn_id <= self.after_turn
 
 
 @dataclass(slots=True, kw_only=True)
@@ -196,6 +203,7 @@ def view_of(
         source_keys=frozenset(turn.user.source_key for turn in turns if turn.user.source_key),
         last_source_key=turns[-1].user.source_key if turns else None,
         withdrawn=_withdrawn(mirror, asked, is_whole=is_whole),
+        after_turn=after_turn,
         finished_id=max((turn.user.id for turn in finished), default=NO_MESSAGE),
         is_resting=not mirror.is_live,
     )

@@ -181,7 +181,7 @@ class SlackAdapter:
             try:
                 who = await client.identify()
             except SurfaceError as error:
-                logger.error(
+                logger.warning(
                     "Slack does not say who we are",
                     extra={"action": "slack_not_identified", "code": error.code},
                 )

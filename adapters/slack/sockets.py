@@ -1,7 +1,8 @@
-"""Socket Mode: some open sockets to Slack, watched, so that one that goes deaf is replaced.
+"""Socket Mode: open sockets to Slack, watched, so that one that goes deaf is replaced.
 
-Slack sends each delivery to one of an app's sockets, whichever replica holds it. Two per process let one
-be renewed, as Slack wants every few hours, while the other listens.
+Slack sends each delivery to one of an app's sockets, whichever replica holds it, and promises no order
+between sockets. One per process keeps the order of what comes to it; what Slack could not deliver while
+it is renewed, as it must be every few hours, comes afterwards.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from adapters.slack.client import sdk_logger
 
 logger = logging.getLogger(__name__)
 
-SOCKETS = 2
+SOCKETS = 1
 PING_SECONDS = 5.0
 WATCH_SECONDS = 10.0
 DEAF_SECONDS_MAX = 60.0

@@ -29,6 +29,7 @@ def view(
     sources: tuple[str, ...] = (),
     last_source: str | None = None,
     withdrawn: tuple[int, ...] = (),
+    settled: int = 0,
 ) -> ReplyView:
     return ReplyView(
         items=(),
@@ -36,6 +37,7 @@ def view(
         source_keys=frozenset(sources),
         last_source_key=last_source,
         withdrawn=frozenset(ActionId(action) for action in withdrawn),
+        after_turn=MessageId(settled),
         finished_id=MessageId(0),
         is_resting=resting,
     )
@@ -144,6 +146,11 @@ def test_the_last_turns_page_waits_for_new_text_and_goes_when_there_is_none() ->
     pages = [shown(FIRST, 0, "old")]
     assert plan_for([], pages, view(1, resting=False)) == ()
     assert plan_for([], pages, view(1)) == (Delete(key=FIRST, page=0, message_id="mreply:1/0"),)
+
+
+def test_the_last_turn_is_left_alone_once_it_is_settled() -> None:
+    pages = [shown(FIRST, 0, "a"), shown(SECOND, 0, "b")]
+    assert plan_for([], pages, view(3, settled=3), known_from=3) == ()
 
 
 def test_the_reply_to_an_edited_message_takes_over_the_old_pages() -> None:
