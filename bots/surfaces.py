@@ -1,0 +1,86 @@
+"""Opens what people and programs reach the engine by: the API, the console, Slack."""
+
+import logging
+from contextlib import AsyncExitStack
+
+from aiohttp import web
+
+from adapters.console.adapter import ConsoleAdapter
+from adapters.http.adapter import HttpAdapter
+from adapters.slack.adapter import SlackAdapter
+from bots.catalog import DEFAULT_BOT, load_bots
+from bots.errors import OperatorError
+from bots.lifecycle import Background
+from bots.replica import Replica
+from config.settings import Role, Settings
+
+log = logging.getLogger(__name__)
+
+NOT_YET = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
+
+
+async def open_surfaces(
+    stack: AsyncExitStack,
+    tasks: Background,
+    settings: Settings,
+    replica: Replica,
+    application: web.Application,
+    *,
+    is_demo: bool,
+) -> None:
+    """Add the routes of every role that is switched on, and start what listens by itself."""
+    for role in NOT_YET:
+        if role in settings.roles:
+            extra = {"action": "role_not_available", "role": role.value}
+            log.warning("This role is not available in this version.", extra=extra)
+    if Role.API in settings.roles:
+        _open_api(stack, settings, replica, application, is_demo=is_demo)
+    if Role.SLACK in settings.roles:
+        _open_slack(tasks, settings, replica, application)
+
+
+def _open_api(
+    stack: AsyncExitStack,
+    settings: Settings,
+    replica: Replica,
+    application: web.Application,
+    *,
+    is_demo: bool,
+) -> None:
+    names = sorted(load_bots(settings.bots_dir), key=lambda name: (name != DEFAULT_BOT, name))
+    http = HttpAdapter(
+        replica.engine,
+        admin_token=settings.admin.token,
+        bots=names,
+        body_bytes_max=settings.server.body_max_bytes,
+    )
+    stack.callback(http.close)
+    application.add_routes(http.routes())
+    console = ConsoleAdapter(
+        replica.engine,
+        admin_token=settings.admin.token,
+        secret_key=settings.secret_key,
+        bots=names,
+        open_to_loopback=is_demo,
+    )
+    stack.callback(console.close)
+    application.add_routes(console.routes())
+
+
+def _open_slack(
+    tasks: Background, settings: Settings, replica: Replica, application: web.Application
+) -> None:
+    if settings.slack.bot_token is None:
+        raise OperatorError(
+            "the role slack is switched on, but there is no bot token",
+            mend="set SLACK_BOT_TOKEN, or leave slack out of the roles",
+        )
+    if settings.slack.app_token is None and settings.slack.signing_secret is None:
+        raise OperatorError(
+            "Slack has no way to reach us",
+            mend="set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)",
+        )
+    slack = SlackAdapter(replica.engine, settings.slack, settings.delivery)
+    application.add_routes(slack.routes())
+    tasks.start(slack.run(), name="slack")
+    tasks.on_drain("slack", slack.drain)
