@@ -1,0 +1,73 @@
+"""Chats: make, list, look at, and all that is asked of a whole chat."""
+
+from adapters.http import render
+from adapters.http.call import Answer, Call
+from adapters.http.errors import not_found
+from adapters.http.queries import chats_query
+from adapters.http.refusals import problem_of
+from adapters.http.translate import create_chat
+from engine.api import Existing
+from engine.chat.commands import Archive, ClearContext, Interrupt, RequestCompaction, Unarchive
+from engine.chat.decision import Refusal
+
+
+async def create(call: Call) -> Answer:
+    """Make a chat with its first message; the same idempotency key again finds it."""
+    command = create_chat(
+        call.body,
+        call.sender,
+        call.around.new_id(),
+        bots=call.around.bots,
+        check_tools=call.around.check_tools,
+    )
+    outcome = await call.engine.create_chat(command)
+    if isinstance(outcome, Refusal):
+        raise problem_of(outcome)
+    view = await call.engine.read_chat(outcome.chat_id)
+    if view is None:
+        raise not_found("chat")
+    where = {"Location": f"/api/v1/chats/{outcome.chat_id}"}
+    status = 200 if isinstance(outcome, Existing) else 201
+    return Answer(status=status, body=render.chat(view), headers=where)
+
+
+async def list_(call: Call) -> Answer:
+    """A page of chats, newest first."""
+    query = chats_query(call.query)
+    page = await call.engine.list_chats(
+        after=query.after, limit=query.limit + 1, archived=query.archived, labels=query.labels
+    )
+    return Answer(body=render.chats(page, query.limit))
+
+
+async def get(call: Call) -> Answer:
+    """One chat."""
+    view = await call.engine.read_chat(call.chat_id)
+    if view is None:
+        raise not_found("chat")
+    return Answer(body=render.chat(view))
+
+
+async def interrupt(call: Call) -> Answer:
+    """Stop what runs, keeping what was streamed."""
+    return Answer(body=render.applied(await call.submit(Interrupt(by=call.caller.author))))
+
+
+async def archive(call: Call) -> Answer:
+    """Put the chat away."""
+    return Answer(body=render.applied(await call.submit(Archive())))
+
+
+async def unarchive(call: Call) -> Answer:
+    """Take the chat back out."""
+    return Answer(body=render.applied(await call.submit(Unarchive())))
+
+
+async def clear_context(call: Call) -> Answer:
+    """Let the model forget what came before."""
+    return Answer(body=render.applied(await call.submit(ClearContext())))
+
+
+async def compact(call: Call) -> Answer:
+    """Summarise the history for the model."""
+    return Answer(body=render.applied(await call.submit(RequestCompaction())))

@@ -1,0 +1,215 @@
+"""The JSON schemas of the API's bodies, by name (p)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from adapters.http.auth import TokenRole
+from adapters.http.errors import ProblemCode
+from engine.chat.commands import BusyBehavior
+from engine.chat.content import Finish, Role
+from engine.chat.decision import Effect, RefusalReason
+from engine.chat.snapshot import Executor
+from engine.chat.view import ShownStatus
+from engine.chat.writes import ActionState
+
+Schema = Mapping[str, Any]
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+    if required:
+        schema["required"] = list(required)
+    return schema
+
+
+def _answer(**properties: Schema) -> Schema:
+    """An object of ours: every property is always there, and more may come."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _nullable(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _one_of(values: type[Any]) -> Schema:
+    return {"type": "string", "enum": [value.value for value in values]}
+
+
+_TEXT: Final = {"type": "string"}
+_ID: Final = {"type": "integer"}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_FLAG: Final = {"type": "boolean"}
+_LABELS: Final = {"type": "object", "additionalProperties": _TEXT}
+_TEXT_PART: Final = _object(("type", "text"), type={"const": "text"}, text=_TEXT)
+_FILE_PART: Final = _object(
+    ("type", "name", "media_type"),
+    type={"const": "file"},
+    name=_TEXT,
+    media_type=_TEXT,
+    size={"type": "integer", "minimum": 0},
+)
+_CONTENT: Final = {
+    "description": "Text, or parts.",
+    "anyOf": [_TEXT, _array({"anyOf": [_TEXT_PART, _FILE_PART]})],
+}
+_PART: Final = {
+    "type": "object",
+    "description": "A part, told by its type: text, reasoning, file, tool-call or tool-result.",
+    "properties": {"type": _TEXT},
+    "required": ["type"],
+}
+_TOOL: Final = {
+    "type": "object",
+    "description": "A tool that people or the client answer. Schemas may be spelled inputSchema too.",
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"},
+        "description": _TEXT,
+        "input_schema": {"type": "object"},
+        "output_schema": {"type": "object"},
+        "executor": {"enum": [Executor.CLIENT.value, Executor.PEOPLE.value]},
+        "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
+        "on_timeout": {"enum": ["continue", "error"]},
+    },
+    "required": ["name"],
+}
+_ERROR: Final = {
+    "type": "object",
+    "properties": {"kind": _TEXT, "message": _TEXT, "detail": _TEXT, "retryable": _FLAG},
+    "required": ["kind", "message"],
+}
+_CODES: Final = [*(code.value for code in ProblemCode), *(reason.value for reason in RefusalReason)]
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "Problem": {
+        "type": "object",
+        "description": f"Why a request was not carried out. Codes so far: {', '.join(_CODES)}.",
+        "properties": {
+            "code": _TEXT,
+            "message": _TEXT,
+            "detail": _TEXT,
+            "validations": _array(_object(("field", "detail"), field=_TEXT, detail=_TEXT)),
+        },
+        "required": ["code", "message"],
+    },
+    "Author": _answer(identity=_TEXT, name=_TEXT),
+    "NewChat": _object(
+        ("content",),
+        content=_CONTENT,
+        bot=_TEXT,
+        title=_nullable(_TEXT),
+        model=_nullable(_TEXT),
+        system_prompt=_nullable(_TEXT),
+        labels=_LABELS,
+        dynamic_tools=_array(_TOOL),
+    ),
+    "NewMessage": _object(
+        ("content",), content=_CONTENT, busy_behavior={**_one_of(BusyBehavior), "default": "queue"}
+    ),
+    "MessageEdit": _object(
+        ("content",), content=_CONTENT, rerun={"type": "boolean", "default": True}
+    ),
+    "QueuedEdit": _object(("content",), content=_CONTENT),
+    "ToolResults": _object(
+        ("results",),
+        results=_array(
+            _object(("tool_call_id", "result"), tool_call_id=_TEXT, result={}, is_error=_FLAG)
+        ),
+    ),
+    "ActionAnswer": {
+        "description": "One of: an option's index, a form's values, any result.",
+        "oneOf": [
+            _object(("option",), option={"type": "integer", "minimum": 0}, is_error=_FLAG),
+            _object(("values",), values={"type": "object"}, is_error=_FLAG),
+            _object(("result",), result={}, is_error=_FLAG),
+        ],
+    },
+    "NewToken": _object(("name",), name=_TEXT, role={**_one_of(TokenRole), "default": "client"}),
+    "MadeToken": _answer(id=_ID, name=_TEXT, role=_one_of(TokenRole), token=_TEXT),
+    "Token": _answer(
+        id=_ID,
+        name=_TEXT,
+        role=_one_of(TokenRole),
+        created_at=_TIME,
+        last_used_at=_nullable(_TIME),
+        revoked_at=_nullable(_TIME),
+    ),
+    "Tokens": _answer(tokens=_array(_ref("Token"))),
+    "Chat": _answer(
+        id={"type": "string", "format": "uuid"},
+        bot=_TEXT,
+        title=_nullable(_TEXT),
+        model=_nullable(_TEXT),
+        status=_one_of(ShownStatus),
+        archived=_FLAG,
+        labels=_LABELS,
+        owner=_nullable(_ref("Author")),
+        queue_length=_ID,
+        actions_deadline_at=_nullable(_TIME),
+        last_error=_nullable(_ERROR),
+        retry=_nullable({"type": "object"}),
+        snapshot_version=_ID,
+        created_at=_TIME,
+        updated_at=_TIME,
+    ),
+    "ChatPage": _answer(chats=_array(_ref("Chat")), next_cursor=_nullable(_TEXT)),
+    "Message": _answer(
+        id=_ID,
+        role=_one_of(Role),
+        content=_array(_PART),
+        author=_nullable(_ref("Author")),
+        model=_nullable(_TEXT),
+        finish=_nullable(_one_of(Finish)),
+        usage=_nullable({"type": "object"}),
+        cost_micros=_nullable(_ID),
+        runtime_ms=_nullable(_ID),
+        created_at=_TIME,
+    ),
+    "MessagePage": _answer(messages=_array(_ref("Message")), has_more=_FLAG),
+    "QueuedMessage": _answer(
+        id=_ID, content=_array(_PART), author=_nullable(_ref("Author")), created_at=_TIME
+    ),
+    "Queue": _answer(queued_messages=_array(_ref("QueuedMessage"))),
+    "Action": _answer(
+        id=_ID,
+        tool_call_id=_TEXT,
+        tool_name=_TEXT,
+        executor=_one_of(Executor),
+        args=_TEXT,
+        form=_nullable({"type": "object"}),
+        state=_one_of(ActionState),
+        answer={},
+        answered_by=_nullable(_ref("Author")),
+        deadline_at=_nullable(_TIME),
+        created_at=_TIME,
+        closed_at=_nullable(_TIME),
+    ),
+    "Actions": _answer(actions=_array(_ref("Action"))),
+    "Applied": _answer(
+        effect=_one_of(Effect),
+        message_ids=_array(_ID),
+        queued_id=_nullable(_ID),
+        status=_one_of(ShownStatus),
+        archived=_FLAG,
+        snapshot_version=_ID,
+    ),
+    "StreamEvent": {
+        "type": "object",
+        "description": "What happened, told by its type: status, part, message, queue, actions, "
+        "error, retry, preview_reset (drop the parts shown so far) or history_reset (drop all "
+        "messages after after_id, and everything else; the full state follows).",
+        "properties": {"type": _TEXT},
+        "required": ["type"],
+    },
+}
