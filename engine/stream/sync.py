@@ -77,7 +77,7 @@ class Update:
 def begin(read: SyncRead, asked_after: MessageId) -> Update:
     """The full state, for a subscriber that has the messages up to `asked_after`."""
     chat = read.chat
-    messages = shown(read.messages, after=asked_after)
+    messages = shown(read.messages)
     cursor = _cursor_of(read, asked_after, _last_id(messages, asked_after))
     events: list[Event] = [_status_event(cursor)]
     if chat.retry is not None:
@@ -159,9 +159,9 @@ def advance_by_hint(cursor: Cursor, change: ChatChange) -> Update | None:
     return Update(cursor=after, events=(*events, *_state_changes(cursor, after)))
 
 
-def shown(messages: Iterable[Message], *, after: int = 0) -> tuple[Message, ...]:
+def shown(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The messages that stand and are for people, in id order as given."""
-    return tuple(m for m in messages if m.id > after and not m.deleted and _is_shown(m))
+    return tuple(m for m in messages if not m.deleted and _is_shown(m))
 
 
 def _is_shown(message: Message) -> bool:
@@ -169,14 +169,15 @@ def _is_shown(message: Message) -> bool:
 
 
 def _last_id(messages: tuple[Message, ...], known: MessageId) -> MessageId:
-    return max((message.id for message in messages), default=known)
+    # An amended message may be the only one that was read, and is not the last.
+    return max((known, *(message.id for message in messages)))
 
 
 def _cursor_of(read: SyncRead, asked_after: MessageId, last_id: MessageId) -> Cursor:
     chat: ChatView = read.chat
     return Cursor(
         asked_after=asked_after,
-        last_id=max(last_id, asked_after),
+        last_id=last_id,
         versions=chat.versions,
         status=chat.status,
         archived=chat.archived,

@@ -143,6 +143,19 @@ async def test_the_full_state_comes_in_the_promised_order(house: House) -> None:
     writer.close()
 
 
+async def test_a_late_follower_has_the_whole_preview_at_once(house: House) -> None:
+    """E53: late joiners see the current attempt's parts from its beginning."""
+    writer = house.run_turn("Is the harbour open?")
+    say(writer, "Yes, ", "until ", "six.")
+    async with house.watch() as first:
+        await first.until(lambda live: live.preview.text == "Yes, until six.")
+    async with house.watch() as late:
+        events = await late.take()
+        assert late.live.preview.text == "Yes, until six."
+        assert [type(event) for event in events][:2] == [StatusEvent, PartEvent]
+    writer.close()
+
+
 async def test_following_a_chat_that_does_not_exist_says_so(house: House) -> None:
     async with house.loop.follow(ChatId(CommittedChat().chat_id)) as follower:
         with pytest.raises(ChatMissing):
@@ -435,6 +448,27 @@ async def test_followers_of_one_chat_share_a_read(house: House) -> None:
             await until(lambda: house.reader.reads > before)
             house.reader.may_read.set()
         assert house.reader.reads == before + 1
+
+
+async def test_a_shared_read_from_before_the_change_is_not_the_last_word(house: House) -> None:
+    async with house.watch() as first, house.watch() as second:
+        house.chat.commit(ask="Is the harbour open?", status=ChatStatus.WAITING)
+        await first.take()
+        await second.take()
+        house.reader.may_read.clear()
+        before = house.reader.reads
+        house.publish(house.chat.commit(say="Yes."))
+        await first.follower.wait_for_news()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(first.take())
+            await until(lambda: house.reader.reads > before)
+            house.publish(house.chat.commit(say="Until six."))
+            await until(lambda: second.follower._hint == house.chat.change())
+            tasks.create_task(second.take())
+            # The second has joined the read once it has picked up the hint.
+            await until(lambda: second.follower._hint is None)
+            house.reader.may_read.set()
+        assert second.texts == ["Is the harbour open?", "Yes.", "Until six."]
 
 
 async def test_a_change_that_its_hint_tells_whole_is_not_read(house: House) -> None:

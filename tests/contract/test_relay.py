@@ -240,6 +240,29 @@ async def test_after_redis_is_back_the_other_replica_has_every_part(redis: Redis
         remove()
 
 
+async def test_an_episode_that_redis_forgot_is_there_again_without_new_parts(
+    redis: RedisServer,
+) -> None:
+    async with redis_relay(redis.url, "tw:") as near, redis_relay(redis.url, "tw:") as far:
+        chat_id = ChatId(uuid4())
+        ear = Ear(far, chat_id)
+        await ear.subscription.wait_until_ready()
+        writer = near.open_episode(chat_id, FIRST)
+        writer.append([TextDelta(text="before")])
+        await until(lambda: ear.text == "before")
+        ear.subscription.close()
+        redis.restart()
+        await until(lambda: not (near.healthy and far.healthy))
+        await until(lambda: near.healthy and far.healthy)
+        late = Ear(far, chat_id)
+        async with asyncio.timeout(5):
+            while late.text != "before":
+                late.subscription.seek(FIRST)
+                await late.subscription.wait_until_ready()
+        late.subscription.close()
+        writer.close()
+
+
 async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisServer) -> None:
     """E37: the chat that it leaves behind wakes another worker."""
     woken: list[ChatChange] = []

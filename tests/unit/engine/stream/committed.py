@@ -209,11 +209,13 @@ class CommittedChats:
         self, chat_id: ChatId, known: Versions, after_id: MessageId
     ) -> SyncRead | None:
         self.reads += 1
+        chat = self.chats.get(chat_id)
+        # The snapshot is taken when the statement begins, as a database does.
+        read = None if chat is None else chat.sync_read(known, after_id)
         await self.may_read.wait()
         if self.fails is not None:
             raise self.fails
-        chat = self.chats.get(chat_id)
-        return None if chat is None else chat.sync_read(known, after_id)
+        return read
 
     async def versions_of(self, chat_ids: list[ChatId]) -> list[ChatChange]:
         self.polls += 1

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.chat.changes import NOTHING_KNOWN, ChatChange
@@ -78,6 +78,7 @@ COMMITS = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(COMMITS, st.booleans()), max_size=25), st.randoms(use_true_random=False))
 def test_lost_doubled_and_late_hints_never_leave_a_false_picture(
     steps: list[tuple[dict[str, Any], bool]], random: Random
@@ -137,6 +138,16 @@ def test_the_same_error_in_the_next_turn_is_told_again() -> None:
     follower.hear(chat.commit(status=ChatStatus.ERROR, error=BROKEN))
     errors = [event for event in follower.events if isinstance(event, ErrorEvent)]
     assert errors == [ErrorEvent(error=BROKEN)] * 2
+
+
+def test_a_message_taken_back_after_an_earlier_one_was_amended_is_taken_back() -> None:
+    chat = CommittedChat()
+    chat.commit(ask="Is the harbur open?")
+    chat.commit(say="Yes.")
+    follower = Follower(chat)
+    follower.hear(chat.commit(amend=(1, "Is the harbour open?")))
+    follower.hear(chat.commit(truncate_from=2))
+    assert [message.id for message in follower.live.messages] == [1]
 
 
 def test_a_late_hint_does_not_undo_what_a_poll_found() -> None:
