@@ -1,0 +1,307 @@
+"""Owns a line of Slack's mrkdwn: escapes, styles that Slack will show, links that say where they go.
+
+Pure. Nothing that a model wrote can become a control sequence: `&`, `<` and `>` of its text are
+escaped exactly once, and the only angle brackets that stay are of links and granted mentions.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
+
+from adapters.delivery.markdown_tree import (
+    Code,
+    Inline,
+    Link,
+    Math,
+    Mention,
+    Styled,
+    Text,
+    plain,
+)
+from adapters.slack.limits import LINK_URL_MAX
+
+ZERO_WIDTH_SPACE = "\u200b"
+_MARKERS = {"strong": "*", "em": "_", "s": "~"}
+_SCHEMES = ("http:", "https:", "mailto:")
+# Embeddings, overrides and isolates can make an address read as another, and a page could part
+# them from their ends. Marks (LRM, RLM) stay.
+_NO_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+# Slack ends an address at a bar and knows no escape for one in a label.
+_LABEL_BAR = "\u2223"
+_HIDDEN_TARGET_MAX = 200
+_FILE_SUFFIXES = frozenset(
+    [
+        "c",
+        "cc",
+        "cpp",
+        "cs",
+        "css",
+        "go",
+        "h",
+        "html",
+        "java",
+        "js",
+        "json",
+        "kt",
+        "lua",
+        "md",
+        "mjs",
+        "php",
+        "pl",
+        "py",
+        "rb",
+        "rs",
+        "rst",
+        "sh",
+        "sql",
+        "swift",
+        "tf",
+        "toml",
+        "ts",
+        "tsx",
+        "txt",
+        "xml",
+        "yaml",
+        "yml",
+        "zip",
+    ]
+)
+
+
+def escape(text: str) -> str:
+    """Text that Slack shows as it is, whatever it holds."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Escaped text under one set of markers. Literal runs may hold characters that Slack styles."""
+
+    text: str
+    styles: tuple[str, ...]
+    is_literal: bool = False
+    is_code: bool = False
+
+
+class InlineWriter:
+    """Writes inline trees as mrkdwn. `mentions` maps lower-case names to user ids."""
+
+    def __init__(self, mentions: Mapping[str, str]) -> None:
+        self._mentions = mentions
+
+    def lines(self, nodes: Sequence[Inline], styles: tuple[str, ...] = ()) -> list[str]:
+        """The text, line by line; no style crosses a line, since Slack would not show it."""
+        lines: list[list[_Run]] = [[]]
+        for run in self._runs(nodes, styles):
+            first, *others = run.text.split("\n")
+            lines[-1].append(replace(run, text=first))
+            lines.extend([replace(run, text=part)] for part in others)
+        return [_write_line(line) for line in lines]
+
+    def _runs(self, nodes: Sequence[Inline], styles: tuple[str, ...]) -> Iterator[_Run]:
+        for node in nodes:
+            match node:
+                case Text(text=text):
+                    yield _literal(text.translate(_NO_BIDI), styles)
+                case Math(text=text):
+                    yield _literal(text, styles)
+                case Code(text=text):
+                    yield _code(text, styles)
+                case Mention(name=name):
+                    yield _Run(f"<@{self._mentions[name]}>", styles)
+                case Link():
+                    yield from _link(node, styles)
+                case Styled(style=style, children=children):
+                    marker = _MARKERS[style]
+                    inner = styles if marker in styles else (*styles, marker)
+                    yield from self._runs(children, inner)
+
+
+def _literal(text: str, styles: tuple[str, ...]) -> _Run:
+    return _Run(escape(text), styles, is_literal=True)
+
+
+def _code(text: str, styles: tuple[str, ...]) -> _Run:
+    # Slack has one code delimiter and no escape for it.
+    if "`" in text or not text.strip():
+        return _literal(text, styles)
+    return _Run(f"`{escape(text)}`", styles, is_code=True)
+
+
+# Links.
+
+
+def _link(link: Link, styles: tuple[str, ...]) -> Iterator[_Run]:
+    label = " ".join(plain(link.label).translate(_NO_BIDI).split())
+    url = link.url.translate(_NO_BIDI).strip()
+    if not url.lower().startswith(_SCHEMES):
+        yield _literal(label or ("image" if url.startswith("data:") else url), styles)
+        if label not in ("", url) and 0 < len(url) <= _HIDDEN_TARGET_MAX:
+            yield _literal(f" ({url})", styles)
+        return
+    target = _target(url)
+    if len(target) > LINK_URL_MAX or (link.is_bare and not label.isascii()):
+        shown = url if label in ("", url) or link.is_bare else f"{label} {url}"
+        yield _literal(label if link.is_bare else shown, styles)
+    elif not label or label == url:
+        yield _Run(f"<{target}>", styles)
+    elif _is_deceptive(label, url):
+        yield _literal(label, styles)
+        yield _Run(f" (<{target}>)", styles)
+    else:
+        yield _Run(f"<{target}|{escape(label).replace('|', _LABEL_BAR)}>", styles)
+
+
+def _target(url: str) -> str:
+    for character, code in (("|", "%7C"), ("<", "%3C"), (">", "%3E"), (" ", "%20"), ("\n", "%0A")):
+        url = url.replace(character, code)
+    return escape(url)
+
+
+def _is_deceptive(label: str, url: str) -> bool:
+    """A label that reads as an address, and not as the one that it leads to."""
+    shown = _address(label)
+    if not shown:
+        return False
+    target = _address(url) or url.lower()
+    shown = shown.rstrip(".…").rstrip("/")
+    if target == shown or target.startswith((shown + "/", shown + "?", shown + "#")):
+        return False
+    is_file = "/" not in shown and shown.rpartition(".")[2] in _FILE_SUFFIXES
+    return not (is_file and target.endswith("/" + shown))
+
+
+def _address(text: str) -> str:
+    """Host and path of what looks like one address, without what is written or left out freely."""
+    text = unquote(text).strip().lower()
+    if text.startswith("mailto:") or ("@" in text and "/" not in text):
+        return text.removeprefix("mailto:").partition("?")[0]
+    if "://" in text:
+        # Wherever it stands in the label, an address is what a reader will go by.
+        text = text[max(text.find("http"), 0) :].split(" ", 1)[0]
+        text = text.partition("://")[2]
+    elif not re.fullmatch(r"(?:[^\s/.@]+\.)+[^\W\d]{2,}(?:[:/?#]\S*)?", text):
+        return ""
+    try:
+        host = urlsplit(f"//{text}").netloc
+    except ValueError:
+        return text
+    if not host:
+        return text
+    return (host.removeprefix("www.") + text[len(host) :]).rstrip("/")
+
+
+# Lines.
+
+
+def _write_line(runs: list[_Run]) -> str:
+    used = {style for run in runs for style in run.styles}
+    line = _Line()
+    for run in runs:
+        text = _break_markers(run.text, used) if run.is_literal else run.text
+        line.add(text, run.styles, is_code=run.is_code)
+    return line.finish()
+
+
+class _Line:
+    """Sets style markers where Slack will see them: beside text, and with an edge outside."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._open: tuple[str, ...] = ()
+        self._blank = ""
+        self._last = "open"  # what was written last: open, close, text
+        self._last_character = ""
+
+    def add(self, text: str, styles: tuple[str, ...], *, is_code: bool) -> None:
+        core = text.strip()
+        if not core:
+            self._blank += text
+            return
+        lead = text[: len(text) - len(text.lstrip())]
+        self._blank += lead
+        kept = _common(self._open, styles)
+        self._close(len(kept))
+        if self._blank:
+            self._write(self._blank, "text")
+            self._blank = ""
+        for marker in styles[len(kept) :]:
+            self._open_marker(marker)
+        if self._needs_edge(core[0], is_code=is_code):
+            self._parts.append(ZERO_WIDTH_SPACE)
+        self._write(core, "code" if is_code else "text")
+        self._blank = text[len(lead) + len(core) :]
+
+    def finish(self) -> str:
+        self._close(0)
+        line = "".join(self._parts)
+        # Slack takes an escaped > at the start of a line for a quote, too.
+        return ZERO_WIDTH_SPACE + line if line.startswith("&gt;") else line
+
+    def _close(self, keep: int) -> None:
+        for marker in reversed(self._open[keep:]):
+            self._write(marker, "close")
+        self._open = self._open[:keep]
+
+    def _open_marker(self, marker: str) -> None:
+        if self._last == "close" or (self._last != "open" and not _is_edge(self._last_character)):
+            self._parts.append(ZERO_WIDTH_SPACE)
+        self._write(marker, "open")
+        self._open = (*self._open, marker)
+
+    def _needs_edge(self, character: str, *, is_code: bool) -> bool:
+        if self._last == "close":
+            return not _is_edge(character) or is_code
+        if is_code:
+            return self._last == "code" or (
+                self._last == "text" and not _is_edge(self._last_character)
+            )
+        return self._last == "code" and not _is_edge(character)
+
+    def _write(self, text: str, kind: str) -> None:
+        self._parts.append(text)
+        self._last = kind
+        self._last_character = text[-1]
+
+
+def _common(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    count = 0
+    while count < min(len(left), len(right)) and left[count] == right[count]:
+        count += 1
+    return left[:count]
+
+
+def _is_edge(character: str) -> bool:
+    """Whether Slack takes the character for the edge of a word; other scripts' signs are not."""
+    if character in "_*~`":
+        return False
+    return character.isspace() or (character.isascii() and not character.isalnum())
+
+
+def _break_markers(text: str, used: set[str]) -> str:
+    """Put a zero-width space behind each literal marker that Slack would read as a style."""
+    if "```" in text:
+        # No three in a row, or Slack opens a code block.
+        text = re.sub("`{3,}", lambda run: _pairs_of_ticks(len(run[0])), text)
+    last_closer = {marker: _last_closer(text, marker) for marker in "*_~"}
+    parts: list[str] = []
+    start = 0
+    for match in re.finditer(r"(?<![^\W_])([*_~])(?=[^\s])(?!\1)", text):
+        marker = match[1]
+        if last_closer[marker] > match.start() + 1 or marker in used:
+            parts += text[start : match.end()], ZERO_WIDTH_SPACE
+            start = match.end()
+    return "".join(parts) + text[start:] if parts else text
+
+
+def _pairs_of_ticks(count: int) -> str:
+    return ZERO_WIDTH_SPACE.join(["``"] * (count // 2) + ["`"] * (count % 2))
+
+
+def _last_closer(text: str, marker: str) -> int:
+    at = len(text)
+    while (at := text.rfind(marker, 0, at)) > 0:
+        if not text[at - 1].isspace() and not text[at + 1 : at + 2].isalnum():
+            return at
+    return -1
