@@ -32,7 +32,7 @@ STOP_BEFORE_EXPIRY = 0.8
 """The share of a lease after which deliveries stop when it could not be renewed."""
 RETRY_SECONDS_MIN = 15.0
 RETRY_SECONDS_MAX = 3600.0
-CRASH_RETRY_SECONDS = 30.0
+CRASH_RETRY_SECONDS_MIN = 2.0
 GIVE_UP_AFTER = 8
 """Tries after which a refused delivery is settled as it is: with the backoff, about two hours."""
 
@@ -164,7 +164,8 @@ class DeliveryPump:
             logger.warning("database away", extra=_about(held, "delivery_store_unavailable"))
         except Exception:
             logger.exception("delivery failed", extra=_about(held, "delivery_crashed"))
-            await self._fail(held, "internal error", CRASH_RETRY_SECONDS)
+            delay = CRASH_RETRY_SECONDS_MIN * 2**held.delivery.attempts
+            await self._fail(held, "internal error", min(delay, RETRY_SECONDS_MAX))
 
     async def _put_off(self, held: ThreadDelivery, error: DeliveryFailed) -> None:
         attempts = held.delivery.attempts

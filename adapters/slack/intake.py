@@ -114,6 +114,9 @@ def _intake_said(body: Json, event: Json, identity: SlackIdentity) -> Kept | Dro
     if edited:
         # A mention that was added by an edit; its twin is the message_changed of the same edit.
         return _kept(body, EventKind.EDIT, event, thread_of(event), f"{key}:edit:{edited}")
+    if text_at(event, "type") == "message" and objects_at(event, "files"):
+        # Its app_mention may come first and without the files: then this one brings them.
+        key = f"{key}:files"
     return _kept(body, EventKind.MESSAGE, event, thread_of(event), key)
 
 

@@ -50,10 +50,10 @@ from engine.chat.commands import (
     Unarchive,
     UserCommand,
 )
-from engine.chat.content import Author, Role
+from engine.chat.content import Author, Content, FilePart, Role
 from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.form import answer_of_fields, answer_of_option
-from engine.chat.ids import ChatId
+from engine.chat.ids import ChatId, MessageId
 from engine.chat.view import ShownStatus
 from engine.chat.writes import ActionState
 
@@ -184,8 +184,26 @@ class IntentHandler:
         )
         if isinstance(outcome, Refusal):
             await self._explain(outcome, said.channel, said.thread, said.user_id)
-        elif outcome is not None and outcome.effect is not Effect.DUPLICATE:
+        elif outcome is not None and outcome.effect is Effect.DUPLICATE:
+            await self._add_files(chat_id, said)
+        elif outcome is not None:
             self._acknowledge(said.channel, said.message_ts)
+
+    async def _add_files(self, chat_id: ChatId, said: StartOrSend) -> None:
+        """A mention's two events are one message; the second may be the one that has the files."""
+        files = file_count(said.content)
+        if not files:
+            return
+        found = await self._engine.find_message_by_source(chat_id, said.source_key)
+        if isinstance(found, QueuedRef):
+            command = EditQueuedMessage(queued_id=found.queued_id, content=said.content)
+            await self._submit(chat_id, command)
+        elif found is not None:
+            before = MessageId(found.message_id - 1)
+            stored = await self._engine.read_messages(chat_id, after=before, limit=1)
+            if stored and file_count(stored[0].content) < files:
+                amend = EditMessage(message_id=found.message_id, content=said.content, rerun=False)
+                await self._submit(chat_id, amend)
 
     async def _edit(self, edit: Edit, author: Author) -> None:
         binding = await self._binding(edit.channel, edit.thread)
@@ -326,6 +344,11 @@ class IntentHandler:
             )
         except SurfaceError as error:
             logger.info("not told", extra={"action": "slack_not_told", "code": error.code})
+
+
+def file_count(content: Content) -> int:
+    """How many files a message names."""
+    return sum(isinstance(part, FilePart) for part in content)
 
 
 def _as_said(edit: Edit) -> StartOrSend:

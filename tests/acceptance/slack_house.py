@@ -6,7 +6,7 @@ async with house(slack, model, database_url) as wren:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -178,8 +178,8 @@ async def chat_of(wren: House, slack: FakeSlack, channel: Channel, root: Message
     return binding.chat_id
 
 
-async def until_true(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something that must be asked for holds."""
+async def until_true(condition: Callable[[], object]) -> None:
+    """Wait until something holds that nobody tells of."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
