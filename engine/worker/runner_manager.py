@@ -46,6 +46,10 @@ class RunnerManager:
         """Whose leases must be kept."""
         return tuple((chat_id, runner.runner_id) for chat_id, (runner, _) in self._runners.items())
 
+    def has(self, chat_id: ChatId) -> bool:
+        """Whether the chat is being worked on here."""
+        return chat_id in self._runners
+
     def start(self, chat: AcquiredChat, group: asyncio.TaskGroup) -> None:
         """Begin to work on a chat that was just acquired."""
         older = self._runners.pop(chat.chat_id, None)

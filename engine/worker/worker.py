@@ -12,6 +12,7 @@ from engine.agent.brain import Brains
 from engine.agent.turn import TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.commands import ExpireActions
+from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
 from engine.store.leases import Leases
@@ -23,6 +24,9 @@ ACQUIRE_BATCH = 20
 """Chats taken in one statement, so that replicas share a burst."""
 STALE_FRACTION = 5
 """Dead holders are looked for every fifth of a lease (design, section 5)."""
+WAKE_AGAIN_SECONDS = (0.02, 0.2)
+"""When to look again for a chat that a wake told of and that was not to be had: somebody else has
+taken it, or a command held its row for a moment, and then nobody would come before the poll."""
 PAUSE_MAX_SECONDS = 1.0
 """How long a worker waits after a round that failed."""
 
@@ -54,6 +58,8 @@ class Worker:
         self._relay = ports.relay
         self._pace = pace
         self._wake = asyncio.Event()
+        # Invariant: chats that `_wake` was set for, and how often they were looked for in vain.
+        self._woken: dict[ChatId, int] = {}
         self._draining = False
         # Invariant: held while chats are acquired here but not yet started, so that none is lost.
         self._acquiring = asyncio.Lock()
@@ -88,7 +94,11 @@ class Worker:
         async with self._acquiring:
             await self._runners.drain()
 
-    def _on_wake(self, _change: ChatChange) -> None:
+    def _on_wake(self, change: ChatChange) -> None:
+        self._look_for(change.chat_id, 0)
+
+    def _look_for(self, chat_id: ChatId, times: int) -> None:
+        self._woken[chat_id] = times
         self._wake.set()
 
     def _on_room(self) -> None:
@@ -99,8 +109,19 @@ class Worker:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if not await self._guarded(lambda: self._acquire(group, with_stale=False)):
+            woken, self._woken = self._woken, {}
+            if await self._guarded(lambda: self._acquire(group, with_stale=False)):
+                self._look_again(woken)
+            else:
                 self._wake.set()
+
+    def _look_again(self, woken: dict[ChatId, int]) -> None:
+        if self._is_full or self._draining:
+            return
+        loop = asyncio.get_running_loop()
+        for chat_id, times in woken.items():
+            if times < len(WAKE_AGAIN_SECONDS) and not self._runners.has(chat_id):
+                loop.call_later(WAKE_AGAIN_SECONDS[times], self._look_for, chat_id, times + 1)
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         await self._acquire(group, with_stale=False)
