@@ -11,7 +11,8 @@ new one with the same source, which is how its reply takes over the pages of the
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import msgspec
@@ -138,15 +139,15 @@ class ReplyView:
 @dataclass(slots=True, kw_only=True)
 class _Turn:
     user: Message
-    replies: list[Message] = field(default_factory=list)
+    replies: list[Message] = dataclass_field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Draft:
     """A turn's items while they are put together."""
 
-    items: list[Item] = field(default_factory=list)
-    paragraphs: list[str] = field(default_factory=list)
+    items: list[Item] = dataclass_field(default_factory=list)
+    paragraphs: list[str] = dataclass_field(default_factory=list)
     segment: int = 0
     has_said_anything: bool = False
 
@@ -370,8 +371,11 @@ def _answer_text(form: Form, answer: Any) -> str:
         if option.value == answer:
             return option.label
     if form.kind is FormKind.MODAL and isinstance(answer, dict):
-        labels = {one.name: one.label for one in form.fields}
-        given = [f"{labels.get(name, name)}: {_value_text(v)}" for name, v in answer.items()]
+        given = [
+            f"{field.label}: {_value_text(answer[field.name])}"
+            for field in form.fields
+            if field.name in answer
+        ]
         return ", ".join(given) or "nothing"
     return _value_text(answer)
 

@@ -29,7 +29,7 @@ from adapters.delivery.delivery_plan import (
 from adapters.delivery.item_pages import CutItem, ItemCutter
 from adapters.delivery.page_ledger import LeaseLost, PageLedger, patiently
 from adapters.delivery.page_pieces import Renderer
-from adapters.delivery.reply_view import ItemKey, ReplyView, view_of
+from adapters.delivery.reply_view import ItemKey, ReplyItem, ReplyView, view_of
 from adapters.delivery.wakeup import Wakeup
 from adapters.errors import (
     Denied,
@@ -49,6 +49,8 @@ LOOK_SECONDS = 0.2
 """How often a chat is looked at while its next edit must wait, unless its change is told of."""
 HURRIED_TEXT_MAX = 200
 """Up to this long, every part of a text may be the one that can be shown first."""
+ACTIVITY_SECONDS = 1.5
+"""A line about tools that run is no answer: it is posted by itself only if they take this long."""
 LOOK_UP_AGAIN_SECONDS = 1.0
 """A post that is not found may still be on its way: it is looked up twice, this far apart."""
 UNAVAILABLE_SECONDS_MIN = 0.5
@@ -108,6 +110,7 @@ class ThreadDelivery:
         self._wakeup = Wakeup()
         self._look_ups: dict[tuple[ItemKey, int], float] = {}
         self._pages: dict[tuple[ItemKey, int], tuple[Outgoing, str, bool]] = {}
+        self._wordless: dict[ItemKey, float] = {}
         self._failures = 0
         self._is_stopping = False
 
@@ -213,6 +216,7 @@ class ThreadDelivery:
             # What follows begins in mid-text: wait for the whole of it.
             return ()
         cuts: list[CutItem] = [self._cutter.cut(item) for item in view.items]
+        self._note_wordless(view)
         known = {key for key, _ in self._ledger.pages}
         wanted = adopt((cut.wanted for cut in cuts), known)
         self._pages = {
@@ -221,6 +225,15 @@ class ThreadDelivery:
             for number, page in enumerate(cut.pages)
         }
         return plan(wanted, self._ledger.pages, view, known_from=self._known_from)
+
+    def _note_wordless(self, view: ReplyView) -> None:
+        """Remember since when an item has nothing to show but what it is doing."""
+        now = self._clock()
+        self._wordless = {
+            item.key: self._wordless.get(item.key, now)
+            for item in view.items
+            if isinstance(item, ReplyItem) and not item.markdown
+        }
 
     async def _next(self, operations: tuple[Operation, ...]) -> None:
         """Do the first operation whose time has come, or wait for the first time."""
@@ -244,8 +257,10 @@ class ThreadDelivery:
     def _ready_at(self, operation: Operation, now: float) -> float:
         channel = self._place.channel
         match operation:
-            case Post():
-                return self._pauses.ready_at(Method.POST, channel, now=now)
+            case Post(key=key):
+                paused = self._pauses.ready_at(Method.POST, channel, now=now)
+                since = self._wordless.get(key)
+                return paused if since is None else max(paused, since + ACTIVITY_SECONDS)
             case Edit(is_final=is_final, message_id=message_id):
                 paused = self._pauses.ready_at(Method.EDIT, channel, now=now)
                 return paused if is_final else max(paused, self._edits.ready_at(message_id))
