@@ -129,6 +129,8 @@ class Worker:
             await self._machine.submit(chat_id, ExpireActions())
 
     async def _sweep(self, group: asyncio.TaskGroup) -> None:
+        # Renewed first: a replica that was held up must not take its own chats for orphans.
+        await self._renew()
         await self._acquire(group, with_stale=True)
         await self._leases.forget_heartbeats()
 
