@@ -6,7 +6,7 @@ from adapters.contract import Outgoing, Page, Question
 from adapters.delivery.delivery_plan import WantedItem, WantedPage, hash_of
 from adapters.delivery.page_pieces import PageLimit, Renderer
 from adapters.delivery.pagination import Pages, paginate
-from adapters.delivery.reply_view import Item, ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_view import NO_ANSWER, Item, ItemKey, QuestionItem, ReplyItem
 
 ACTIVITY_ROOM = 80
 """Characters kept free on a page for the line about what takes time."""
@@ -85,6 +85,9 @@ class ItemCutter:
             checked=known.pages.checked if known is not None and grows else 0,
             final=not item.is_growing,
         )
+        if not pages.pages and item.markdown and not item.is_growing:
+            # All markup and nothing to see, such as a comment.
+            pages = paginate(NO_ANSWER, render=self._renderer, limit=self._limit)
         if item.is_growing:
             self._cuts[item.key] = _Cut(markdown=item.markdown, pages=pages)
         else:

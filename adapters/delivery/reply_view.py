@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
+from adapters.delivery.plain_text import is_blank
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Finish, Message, Role, ToolCallPart, ToolResultPart, text_of
 from engine.chat.errors import ChatError, ErrorKind
@@ -152,7 +153,7 @@ class _Draft:
     has_said_anything: bool = False
 
     def say(self, text: str) -> None:
-        if text.strip():
+        if not is_blank(text):
             self.paragraphs.append(text.strip("\n"))
             self.has_said_anything = True
 

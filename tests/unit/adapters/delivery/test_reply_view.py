@@ -155,7 +155,7 @@ def test_a_bad_ending_is_named(finish: Finish, said: str) -> None:
     assert said in text
 
 
-@pytest.mark.parametrize("empty", ["", "  \n "])
+@pytest.mark.parametrize("empty", ["", "  \n ", "\u200b\u2060"])
 def test_an_empty_answer_gets_a_short_notice(empty: str) -> None:
     mirror = mirror_of(asks(1), says(2, empty), shown=WAITING)
     assert texts(view_of(mirror)) == [NO_ANSWER]
