@@ -132,7 +132,7 @@ class SlackAdapter:
             may_answer=self._may_answer,
             spawn=self._spawn,
         )
-        worker = InboxWorker(self._engine, intents)
+        worker = InboxWorker(self._engine, intents, self._delivery)
         receiver = SlackReceiver(
             self._engine,
             sdk,

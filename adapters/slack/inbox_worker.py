@@ -2,7 +2,8 @@
 
 Whatever is done here may be done again: messages carry their source key, answers are given once, and
 everything else is the same the second time. What goes wrong is tried again a few times and then put
-away, so that it holds up nobody.
+away, so that it holds up nobody. A claim is short and renewed while the event is worked on, so that
+what a dead replica had begun is soon taken up by another one.
 """
 
 import asyncio
@@ -15,13 +16,13 @@ from adapters.delivery.wakeup import Wakeup
 from adapters.errors import SurfaceError
 from adapters.slack.identity import PLATFORM
 from adapters.slack.intent_handler import IntentHandler
+from config.settings import DeliverySettings
 from engine.api import ClaimedEvent, Engine, StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
 EVENTS_MAX = 50
 """Events that one process works on at a time."""
-CLAIM_SECONDS = 60.0
 POLL_SECONDS = 1.0
 TRIES_MAX = 3
 RETRY_SECONDS = 0.5
@@ -31,14 +32,16 @@ PLATFORM_RETRY_SECONDS = 2.0
 
 
 class InboxWorker:
-    """Works on events until drained."""
+    """Works on events until drained. A claim lasts as long as a delivery's lease, and beats with it."""
 
-    def __init__(self, engine: Engine, intents: IntentHandler) -> None:
+    def __init__(self, engine: Engine, intents: IntentHandler, pace: DeliverySettings) -> None:
         self._engine = engine
         self._intents = intents
+        self._lease_seconds = pace.lease_seconds
+        self._heartbeat_seconds = pace.heartbeat_seconds
         self._owner: UUID = uuid4()
         self._wakeup = Wakeup()
-        self._busy = 0
+        self._begun: set[int] = set()
         self._is_draining = False
 
     async def run(self) -> None:
@@ -46,7 +49,11 @@ class InboxWorker:
         remove = self._engine.on_inbox(self._wakeup.ring)
         try:
             async with asyncio.TaskGroup() as tasks:
+                renewals = tasks.create_task(self._keep_claims())
                 await self._claim_all(tasks)
+                while self._begun:
+                    await self._wakeup.wait(None)
+                renewals.cancel()
         finally:
             remove()
 
@@ -58,12 +65,12 @@ class InboxWorker:
     async def _claim_all(self, tasks: asyncio.TaskGroup) -> None:
         was_available = True
         while not self._is_draining:
-            room = EVENTS_MAX - self._busy
+            room = EVENTS_MAX - len(self._begun)
             events: tuple[ClaimedEvent, ...] = ()
             try:
                 if room > 0:
                     events = await self._engine.inbox.claim(
-                        (PLATFORM,), self._owner, room, CLAIM_SECONDS
+                        (PLATFORM,), self._owner, room, self._lease_seconds
                     )
                 was_available = True
             except StoreUnavailable:
@@ -71,15 +78,27 @@ class InboxWorker:
                     logger.warning("cannot claim", extra={"action": "slack_inbox_unavailable"})
                 was_available = False
             for event in events:
-                self._busy += 1
+                self._begun.add(event.id)
                 tasks.create_task(self._work(event))
             if not events:
                 await self._wakeup.wait(POLL_SECONDS)
 
+    async def _keep_claims(self) -> None:
+        """Renew what is being worked on. A claim that is lost all the same does no harm, see above."""
+        while True:
+            await asyncio.sleep(self._heartbeat_seconds)
+            try:
+                if self._begun:
+                    await self._engine.inbox.renew(
+                        list(self._begun), self._owner, self._lease_seconds
+                    )
+            except StoreUnavailable:
+                logger.warning("not renewed", extra={"action": "slack_inbox_unavailable"})
+
     async def _work(self, event: ClaimedEvent) -> None:
         """The root of one event's task."""
         try:
-            await patiently(lambda: self._intents.handle(event), seconds=CLAIM_SECONDS / 2)
+            await patiently(lambda: self._intents.handle(event), seconds=self._lease_seconds)
             await self._settle(lambda: self._engine.inbox.finish(event.id, self._owner))
         except StoreUnavailable:
             # The claim runs out by itself, and the event is worked on again.
@@ -91,7 +110,7 @@ class InboxWorker:
             logger.exception("event failed", extra=_about(event, "slack_event_failed"))
             await self._retry_or_bury(event, f"{type(error).__name__}: {error}"[:500])
         finally:
-            self._busy -= 1
+            self._begun.discard(event.id)
             self._wakeup.ring()
 
     async def _retry_or_bury(self, event: ClaimedEvent, error: str) -> None:
@@ -110,7 +129,7 @@ class InboxWorker:
     async def _settle(self, call: Callable[[], Awaitable[object]]) -> None:
         """Report on an event; where the database stays away, its claim runs out."""
         try:
-            await patiently(call, seconds=CLAIM_SECONDS / 2)
+            await patiently(call, seconds=self._lease_seconds)
         except StoreUnavailable:
             logger.warning("not reported", extra={"action": "slack_event_not_reported"})
 
