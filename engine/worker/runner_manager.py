@@ -78,7 +78,7 @@ class RunnerManager:
             elif item.status is ChatStatus.INTERRUPTING:
                 held[0].on_change(_hint_of(item, runner_id))
 
-    async def drain(self, tools_seconds: float = TOOLS_PATIENCE_SECONDS) -> None:
+    async def drain(self, tools_seconds: float) -> None:
         """Give every chat back unfinished, and return when all are.
 
         Tools that run are let finish, for so long: one that is cut off may have taken effect.

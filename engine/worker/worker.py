@@ -16,7 +16,7 @@ from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
 from engine.store.leases import Leases
-from engine.worker.runner_manager import RunnerManager
+from engine.worker.runner_manager import TOOLS_PATIENCE_SECONDS, RunnerManager
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +88,11 @@ class Worker:
         finally:
             unsubscribe()
 
-    async def drain(self) -> None:
-        """Take nothing more, and give back what is unfinished."""
+    async def drain(self, *, tools_seconds: float = TOOLS_PATIENCE_SECONDS) -> None:
+        """Take nothing more, and give back what is unfinished. Tools may finish first, for so long."""
         self._draining = True
         async with self._acquiring:
-            await self._runners.drain()
+            await self._runners.drain(tools_seconds)
 
     def _on_wake(self, change: ChatChange) -> None:
         self._look_for(change.chat_id, 0)
