@@ -1,6 +1,6 @@
 """Required actions: what people and programs are asked, and their answers."""
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.call import Answer, Call
 from adapters.http.errors import not_found
 from adapters.http.queries import actions_query
@@ -13,7 +13,7 @@ async def list_(call: Call) -> Answer:
     only_open = actions_query(call.query)
     await call.require_chat()
     asked = await call.engine.read_actions(call.chat_id, only_open=only_open)
-    return Answer(body=render.actions(asked))
+    return Answer(body=views.actions(asked))
 
 
 async def answer(call: Call) -> Answer:
@@ -23,10 +23,10 @@ async def answer(call: Call) -> Answer:
     if asked is None or asked.chat_id != call.chat_id:
         raise not_found("action")
     command = answer_action(call.body, action_id, asked.form, call.caller.author)
-    return Answer(body=render.applied(await call.submit(command)))
+    return Answer(body=views.applied(await call.submit(command)))
 
 
 async def submit(call: Call) -> Answer:
     """Answer all pending calls at once; the first submission wins."""
     applied = await call.submit(submit_results(call.body, call.caller.author))
-    return Answer(body=render.applied(applied))
+    return Answer(body=views.applied(applied))

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.auth import Authenticator, TokenRole
 from adapters.http.call import Answer, Call, Endpoint, Surroundings
 from adapters.http.endpoints import ENDPOINTS
@@ -56,7 +56,7 @@ class HttpAdapter:
         self._body_bytes_max = body_bytes_max
         self._methods = [(_pattern(endpoint.path), endpoint.method) for endpoint in ENDPOINTS]
         self._methods.append((_pattern(DOCUMENT_PATH), "GET"))
-        self._document = render.encode(document(ENDPOINTS))
+        self._document = views.encode(document(ENDPOINTS))
 
     def routes(self) -> list[web.RouteDef]:
         """The routes, the last of which answers for every other path under the prefix."""
@@ -152,7 +152,7 @@ def _response(answer: Answer) -> web.Response:
         return web.Response(status=answer.status, headers={**_HEADERS, **answer.headers})
     return web.Response(
         status=answer.status,
-        body=render.encode(answer.body),
+        body=views.encode(answer.body),
         content_type="application/json",
         headers={**_HEADERS, **answer.headers},
     )
@@ -160,7 +160,7 @@ def _response(answer: Answer) -> web.Response:
 
 def _error_response(problem: Problem) -> web.Response:
     return _response(
-        Answer(status=problem.status, body=render.problem(problem), headers=problem.headers)
+        Answer(status=problem.status, body=views.problem(problem), headers=problem.headers)
     )
 
 

@@ -1,6 +1,6 @@
 """Chats: make, list, look at, and all that is asked of a whole chat."""
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.call import Answer, Call
 from adapters.http.errors import not_found
 from adapters.http.queries import chats_query
@@ -28,7 +28,7 @@ async def create(call: Call) -> Answer:
         raise not_found("chat")
     where = {"Location": f"/api/v1/chats/{outcome.chat_id}"}
     status = 200 if isinstance(outcome, Existing) else 201
-    return Answer(status=status, body=render.chat(view), headers=where)
+    return Answer(status=status, body=views.chat(view), headers=where)
 
 
 async def list_(call: Call) -> Answer:
@@ -37,7 +37,7 @@ async def list_(call: Call) -> Answer:
     page = await call.engine.list_chats(
         after=query.after, limit=query.limit + 1, archived=query.archived, labels=query.labels
     )
-    return Answer(body=render.chats(page, query.limit))
+    return Answer(body=views.chats(page, query.limit))
 
 
 async def get(call: Call) -> Answer:
@@ -45,29 +45,29 @@ async def get(call: Call) -> Answer:
     view = await call.engine.read_chat(call.chat_id)
     if view is None:
         raise not_found("chat")
-    return Answer(body=render.chat(view))
+    return Answer(body=views.chat(view))
 
 
 async def interrupt(call: Call) -> Answer:
     """Stop what runs, keeping what was streamed."""
-    return Answer(body=render.applied(await call.submit(Interrupt(by=call.caller.author))))
+    return Answer(body=views.applied(await call.submit(Interrupt(by=call.caller.author))))
 
 
 async def archive(call: Call) -> Answer:
     """Put the chat away."""
-    return Answer(body=render.applied(await call.submit(Archive())))
+    return Answer(body=views.applied(await call.submit(Archive())))
 
 
 async def unarchive(call: Call) -> Answer:
     """Take the chat back out."""
-    return Answer(body=render.applied(await call.submit(Unarchive())))
+    return Answer(body=views.applied(await call.submit(Unarchive())))
 
 
 async def clear_context(call: Call) -> Answer:
     """Let the model forget what came before."""
-    return Answer(body=render.applied(await call.submit(ClearContext())))
+    return Answer(body=views.applied(await call.submit(ClearContext())))
 
 
 async def compact(call: Call) -> Answer:
     """Summarise the history for the model."""
-    return Answer(body=render.applied(await call.submit(RequestCompaction())))
+    return Answer(body=views.applied(await call.submit(RequestCompaction())))

@@ -1,4 +1,4 @@
-"""Reads values out of JSON objects and queries, and collects everything that is wrong with them (p).
+"""Reads values out of JSON objects and queries, and collects everything that is wrong with them (pure).
 
 A reader gives a usable value even for what is wrong, so that reading goes on and the client is told of
 all mistakes at once.

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the API, drawn from the table of endpoints (p)."""
+"""The OpenAPI 3.1 document of the API, drawn from the table of endpoints (pure)."""
 
 import re
 from collections.abc import Iterable

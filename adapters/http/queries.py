@@ -1,4 +1,4 @@
-"""What the query of a request asks for (p): filters, pages, and where a stream goes on."""
+"""What the query of a request asks for (pure): filters, pages, and where a stream goes on."""
 
 import base64
 import binascii

@@ -1,6 +1,6 @@
 """The queue of a chat: what waits, and what people do about it."""
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.call import Answer, Call
 from adapters.http.translate import edit_queued, number_of
 from engine.chat.commands import DeleteQueuedMessage, PromoteQueuedMessage
@@ -10,12 +10,12 @@ from engine.chat.ids import QueuedId
 async def list_(call: Call) -> Answer:
     """What waits, in the order in which it will be answered."""
     await call.require_chat()
-    return Answer(body=render.queue(await call.engine.read_queue(call.chat_id)))
+    return Answer(body=views.queue(await call.engine.read_queue(call.chat_id)))
 
 
 async def edit(call: Call) -> Answer:
     """Change a message that waits."""
-    return Answer(body=render.applied(await call.submit(edit_queued(call.body, _id_of(call)))))
+    return Answer(body=views.applied(await call.submit(edit_queued(call.body, _id_of(call)))))
 
 
 async def delete(call: Call) -> Answer:
@@ -27,7 +27,7 @@ async def delete(call: Call) -> Answer:
 async def promote(call: Call) -> Answer:
     """Have a message answered next."""
     applied = await call.submit(PromoteQueuedMessage(queued_id=_id_of(call)))
-    return Answer(body=render.applied(applied))
+    return Answer(body=views.applied(applied))
 
 
 def _id_of(call: Call) -> QueuedId:

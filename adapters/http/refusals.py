@@ -1,4 +1,4 @@
-"""How a chat's refusals become problems of the API (p). Every reason has its status and sentence."""
+"""How a chat's refusals become problems of the API (pure). Every reason has its status and sentence."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""The JSON schemas of the API's bodies, by name (p)."""
+"""The JSON schemas of the API's bodies, by name (pure)."""
 
 from collections.abc import Mapping
 from typing import Any, Final

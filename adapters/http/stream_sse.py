@@ -6,7 +6,7 @@ from typing import Final
 
 from aiohttp import web
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.call import Call
 from engine.chat.ids import MessageId
 from engine.stream.events import Event, HistoryReset, MessageEvent
@@ -64,9 +64,9 @@ class EventWriter:
             self._last_id = max(self._last_id, event.message.id)
         elif isinstance(event, HistoryReset):
             self._last_id = event.after_id
-        body = render.event(event)
+        body = views.event(event)
         head = f"id: {self._last_id}\nevent: {body['type']}\ndata: ".encode()
-        return head + render.encode(body) + b"\n\n"
+        return head + views.encode(body) + b"\n\n"
 
 
 def _abort(request: web.Request) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from aiohttp import WSCloseCode, web
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.call import Call
 from engine.api import ChatFollower
 from engine.chat.ids import MessageId
@@ -55,6 +55,6 @@ async def _receive(socket: web.WebSocketResponse, follower: ChatFollower) -> Non
 
 async def _send(socket: web.WebSocketResponse, events: Sequence[Event]) -> None:
     for begin in range(0, len(events), EVENTS_MAX):
-        frame = [render.event(event) for event in events[begin : begin + EVENTS_MAX]]
+        frame = [views.event(event) for event in events[begin : begin + EVENTS_MAX]]
         async with asyncio.timeout(WRITE_SECONDS):
-            await socket.send_str(render.encode(frame).decode())
+            await socket.send_str(views.encode(frame).decode())

@@ -1,6 +1,6 @@
 """API tokens, for administrators: make, list, revoke. A secret is shown once, when it is made."""
 
-from adapters.http import render
+from adapters.http import views
 from adapters.http.auth import TokenRole
 from adapters.http.call import Answer, Call
 from adapters.http.errors import not_found
@@ -18,7 +18,7 @@ async def create(call: Call) -> Answer:
 async def list_(call: Call) -> Answer:
     """All tokens, revoked ones too, without their secrets."""
     infos = await call.engine.tokens.list_tokens()
-    return Answer(body={"tokens": [render.token(info) for info in infos]})
+    return Answer(body={"tokens": [views.token(info) for info in infos]})
 
 
 async def revoke(call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""From requests of the API to commands of the engine (p). All mistakes are collected, then raised.
+"""From requests of the API to commands of the engine (pure). All mistakes are collected, then raised.
 
 Text is kept as it is, NUL included. A lone surrogate, which JSON can spell but no text can hold, is a
 mistake in the field that has it.

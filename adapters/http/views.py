@@ -1,4 +1,4 @@
-"""From the engine's values to the JSON of the API (p). Every key is always there; unknown is null.
+"""From the engine's values to the JSON of the API (pure). Every key is always there; unknown is null.
 
 What is internal stays inside: source keys, signatures of reasoning, message revisions.
 """

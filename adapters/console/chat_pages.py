@@ -1,0 +1,172 @@
+"""The pages that people look at: all chats, one chat, and its live changes."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from aiohttp import web
+
+from adapters.console.access import LOCAL
+from adapters.console.console import Trouble, Visit
+from adapters.console.live import Change, LiveChat
+from adapters.console.live_stream import STREAM_HEADERS
+from adapters.console.sentences import status_view
+from adapters.console.transcript import Transcript
+from adapters.console.translate import chat_id_of, cursor_of, cursor_text, number_of
+from engine.api import ChatCursor
+from engine.chat.content import Message
+from engine.chat.ids import ChatId, MessageId
+from engine.chat.view import ChatView, ShownStatus
+
+CHATS_SHOWN: Final = 40
+MESSAGES_SHOWN: Final = 100
+IDEAS: Final = (
+    "Tell me something long",
+    "Ask us: tea or coffee?",
+    "What time is it?",
+    "Show a table",
+)
+_BUSY: Final = (ShownStatus.PENDING, ShownStatus.RUNNING, ShownStatus.INTERRUPTING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """The list of chats beside a page. `address`: where a live page asks for it again."""
+
+    chats: Sequence[ChatView]
+    older: str
+    archived: bool
+    address: str
+
+    def values(self, visit: Visit) -> dict[str, Any]:
+        """What the layout shows of it."""
+        return {
+            "chats": self.chats,
+            "older": self.older,
+            "archived_list": self.archived,
+            "sidebar_address": self.address,
+            "visitor": visit.visitor,
+            "can_sign_out": visit.visitor is not LOCAL,
+        }
+
+
+async def home(visit: Visit) -> web.Response:
+    """A first message to write, and the chats there are."""
+    side = await _side(visit)
+    values = side.values(visit) | {"current": None, "ideas": IDEAS, "bots": visit.console.bots}
+    return _html(visit.console.pages.page("home.html", **values))
+
+
+async def sidebar(visit: Visit) -> web.Response:
+    """The list of chats alone, for a page that is open."""
+    side = await _side(visit)
+    current = visit.request.query.get("current", "")
+    return _html(visit.console.pages.chats(side.chats, current=chat_id_of(current)))
+
+
+async def chat(visit: Visit) -> web.Response:
+    """One chat, as it is now; the live stream goes on from here."""
+    engine, chat_id = visit.console.engine, visit.chat_id
+    before = number_of(visit.request.query.get("before", ""))
+    view = await engine.read_chat(chat_id)
+    if view is None:
+        raise Trouble(404, "There is no such chat.")
+    messages, queue, actions, side = await asyncio.gather(
+        engine.read_messages(
+            chat_id,
+            before=None if before is None else MessageId(before),
+            limit=MESSAGES_SHOWN + 1,
+        ),
+        engine.read_queue(chat_id),
+        engine.read_actions(chat_id, only_open=False),
+        _side(visit, current=chat_id),
+    )
+    shown = messages[-MESSAGES_SHOWN:]
+    transcript = _transcript(visit, view, shown)
+    transcript.set_actions(actions)
+    bot = name_of_bot(view)
+    values = side.values(visit) | {
+        "chat": view,
+        "current": chat_id,
+        "title": view.title or f"Chat of {view.created_at:%d %B, %H:%M}",
+        "bot": bot,
+        "entries": transcript.entries(),
+        "last_id": transcript.last_id,
+        "earlier": f"?before={shown[0].id}" if len(messages) > MESSAGES_SHOWN else "",
+        "queue": queue,
+        "actions": [action for action in actions if action.state == "open"],
+        "status": status_view(
+            view.status, bot=bot, archived=view.archived, retry=view.retry, error=view.last_error
+        ),
+        "is_busy": view.status in _BUSY,
+        "message_key": uuid4().hex,
+    }
+    return _html(visit.console.pages.page("chat.html", **values))
+
+
+async def live(visit: Visit) -> web.StreamResponse:
+    """Everything that changes on a chat's page, until the page is closed."""
+    request, engine, chat_id = visit.request, visit.console.engine, visit.chat_id
+    asked = request.headers.get("Last-Event-ID") or request.query.get("after", "")
+    after_id = MessageId(number_of(asked) or 0)
+    view = await engine.read_chat(chat_id)
+    if view is None:
+        raise Trouble(404, "There is no such chat.")
+    known = await engine.read_messages(
+        chat_id, before=MessageId(after_id + 1), limit=MESSAGES_SHOWN
+    )
+    # A page whose last message was taken back meanwhile begins anew.
+    goes_on = after_id == 0 or (bool(known) and known[-1].id == after_id)
+    transcript = _transcript(visit, view, known if goes_on else ())
+    transcript.set_actions(await engine.read_actions(chat_id, only_open=False))
+    page = LiveChat(
+        visit.console.pages,
+        visit.console.markdown,
+        transcript,
+        chat_id=chat_id,
+        visitor=visit.visitor,
+        bot=name_of_bot(view),
+    )
+    first: list[Change] = [{"do": "clear"}] if goes_on else page.begin_again()
+    response = web.StreamResponse(headers=STREAM_HEADERS)
+    await response.prepare(request)
+    await visit.console.streams.serve(request, response, page, chat_id=chat_id, first=first)
+    return response
+
+
+def name_of_bot(view: ChatView) -> str:
+    """A bot's name for people."""
+    return view.bot.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _transcript(visit: Visit, view: ChatView, messages: Sequence[Message]) -> Transcript:
+    transcript = Transcript(
+        visit.console.markdown, visitor=visit.visitor.identity, bot=name_of_bot(view)
+    )
+    for message in messages:
+        transcript.add(message)
+    return transcript
+
+
+async def _side(visit: Visit, *, current: ChatId | None = None) -> _Side:
+    query = visit.request.query
+    archived = query.get("archived") == "1"
+    older_than = query.get("older", "")
+    found = await visit.console.engine.list_chats(
+        after=cursor_of(older_than), limit=CHATS_SHOWN + 1, archived=archived
+    )
+    shown = found[:CHATS_SHOWN]
+    flags = "&archived=1" if archived else ""
+    older = ""
+    if len(found) > CHATS_SHOWN:
+        last = ChatCursor(created_at=shown[-1].created_at, chat_id=shown[-1].id)
+        older = f"/?older={cursor_text(last)}{flags}"
+    # A page of older chats is a look into the past: it need not follow what happens.
+    address = "" if older_than else f"/sidebar?current={current or ''}{flags}"
+    return _Side(chats=shown, older=older, archived=archived, address=address)
+
+
+def _html(text: str) -> web.Response:
+    return web.Response(text=text, content_type="text/html")

@@ -1,0 +1,147 @@
+"""From the console's forms to commands of the engine (pure)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from engine.api import ChatCursor
+from engine.chat.actions import RequiredAction
+from engine.chat.commands import BusyBehavior, CreateChat, EditMessage, SendMessage
+from engine.chat.content import Author, Content, plain
+from engine.chat.form import FieldKind, Form, answer_of_fields, answer_of_option
+from engine.chat.ids import ChatId, MessageId
+
+TITLE_MAX: Final = 60
+FIELD_PREFIX: Final = "field."
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ID_MAX: Final = 2**63 - 1
+
+FormData = Mapping[str, Sequence[str]]
+"""Every field of a form with its values, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerInvalid(Exception):
+    """A form was filled in wrongly; `sentence` says how to mend it."""
+
+    sentence: str
+
+
+def create_chat(data: FormData, by: Author, new_id: UUID, bots: Sequence[str]) -> CreateChat:
+    """A new chat, called by its first line."""
+    text = text_of_field(data, "content")
+    bot = text_of_field(data, "bot")
+    return CreateChat(
+        chat_id=ChatId(new_id),
+        content=content_of(text),
+        author=by,
+        bot=bot if bot in bots else bots[0],
+        title=title_of(text),
+    )
+
+
+def send_message(data: FormData, by: Author) -> SendMessage:
+    """A message; it interrupts if the button for that was pressed."""
+    interrupts = text_of_field(data, "busy") == BusyBehavior.INTERRUPT
+    # The page makes a key for every message, so that one that is sent twice is there once.
+    key = text_of_field(data, "key")[:64]
+    return SendMessage(
+        content=content_of(text_of_field(data, "content")),
+        author=by,
+        source_key=f"{by.identity}:{key}" if key else None,
+        busy=BusyBehavior.INTERRUPT if interrupts else BusyBehavior.QUEUE,
+    )
+
+
+def edit_message(data: FormData, by: Author, message_id: MessageId) -> EditMessage:
+    """A changed message, answered anew."""
+    content = content_of(text_of_field(data, "content"))
+    return EditMessage(message_id=message_id, content=content, author=by)
+
+
+def answer_of(data: FormData, action: RequiredAction) -> Any:
+    """What was chosen or filled in. Raises AnswerInvalid."""
+    form = action.form
+    if form is None:
+        raise AnswerInvalid(sentence="A program has to answer this.")
+    if option := text_of_field(data, "option"):
+        try:
+            return answer_of_option(form, int(option))
+        except (ValueError, IndexError):
+            raise AnswerInvalid(sentence="The question has no such option.") from None
+    if not form.fields:
+        raise AnswerInvalid(sentence="Please choose one of the options.")
+    result, problems = answer_of_fields(form, _values_of(data, form))
+    if problems:
+        labels = {field.name: field.label for field in form.fields}
+        told = " ".join(f"{labels[name]}: {problem}" for name, problem in problems.items())
+        raise AnswerInvalid(sentence=told)
+    return result
+
+
+def content_of(text: str) -> Content:
+    """What somebody typed. Browsers send lines ended by CR LF."""
+    return plain(text.replace("\r\n", "\n"))
+
+
+def title_of(text: str) -> str | None:
+    """The first line of what was typed, cut between words."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(line) <= TITLE_MAX:
+        return line or None
+    head = line[: TITLE_MAX - 1]
+    cut = head.rfind(" ")
+    return (head[:cut] if cut > TITLE_MAX // 2 else head).rstrip() + "…"
+
+
+def text_of_field(data: FormData, name: str) -> str:
+    """The last value of a field; empty if it was not sent."""
+    values = data.get(name) or ("",)
+    return values[-1]
+
+
+def chat_id_of(text: str) -> ChatId | None:
+    """The chat that a path names."""
+    try:
+        return ChatId(UUID(text))
+    except ValueError:
+        return None
+
+
+def number_of(text: str) -> int | None:
+    """The number that a path or a query names."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > _ID_MAX:
+        return None
+    return int(text)
+
+
+def _values_of(data: FormData, form: Form) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field in form.fields:
+        given = [value for value in data.get(FIELD_PREFIX + field.name, ()) if value != ""]
+        if field.kind is FieldKind.CHOICES:
+            values[field.name] = given
+        elif given:
+            values[field.name] = given[-1]
+    return values
+
+
+def cursor_text(cursor: ChatCursor) -> str:
+    """Where a list goes on, as an address carries it."""
+    micros = (cursor.created_at - _EPOCH) // timedelta(microseconds=1)
+    return f"{micros}-{cursor.chat_id.hex}"
+
+
+def cursor_of(text: str) -> ChatCursor | None:
+    """What `cursor_text` made; None for anything else."""
+    micros, _, hex_id = text.partition("-")
+    number, chat_id = number_of(micros), chat_id_of(hex_id)
+    if number is None or chat_id is None:
+        return None
+    try:
+        created_at = _EPOCH + timedelta(microseconds=number)
+    except OverflowError:
+        return None
+    return ChatCursor(created_at=created_at, chat_id=chat_id)
