@@ -17,10 +17,15 @@ from engine.chat.writes import ActionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceLimits:
-    """What a platform allows. `page_size` as the platform counts characters of rendered text."""
+    """What a platform allows.
+
+    `page_size` as the platform counts characters of rendered text. `edit_interval_ms_min`: least time
+    between two edits of one message. `edits_per_minute`: of all messages of an installation.
+    """
 
     page_size: int
-    edit_interval_seconds: float
+    edit_interval_ms_min: int
+    edits_per_minute: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,14 @@
-"""When the next call may be made: pauses that the platform asked for, and the least time between edits (pure).
+"""When the next call of a kind may be made, for all deliveries of a process (pure).
 
-A pause holds for one method in one channel, so other channels are never slowed. Times are seconds of
-any one clock that only grows.
+A pause that the platform asked for holds for one method in one channel, so other channels are never
+slowed. Edits for the sake of more text share a budget; those that end a reply draw on it but never wait
+for it, so that a busy workspace gets fewer glimpses rather than late answers. Times are seconds of any
+one clock that only grows.
 """
 
 from enum import StrEnum
+
+from adapters.delivery.pacing import Bucket
 
 FOREVER_AGO = float("-inf")
 
@@ -18,44 +22,34 @@ class Method(StrEnum):
     FIND = "find"
 
 
-class Pauses:
-    """What the platform asked us to wait for, for all deliveries of a process."""
+class CallTimes:
+    """What the platform asked us to wait for, and what is left of the budget for edits."""
 
-    __slots__ = ("_until",)
+    __slots__ = ("_edits", "_paused_until")
 
-    def __init__(self) -> None:
-        self._until: dict[tuple[Method, str], float] = {}
+    def __init__(self, *, edits_per_minute: float, now: float) -> None:
+        self._paused_until: dict[tuple[Method, str], float] = {}
+        self._edits = Bucket.full(
+            capacity=edits_per_minute, per_second=edits_per_minute / 60, now=now
+        )
 
     def pause(self, method: Method, channel: str, *, until: float) -> None:
         """Make no such call in this channel before then. A longer pause stands."""
         key = (method, channel)
-        self._until[key] = max(until, self._until.get(key, FOREVER_AGO))
+        self._paused_until[key] = max(until, self._paused_until.get(key, FOREVER_AGO))
 
     def ready_at(self, method: Method, channel: str, *, now: float) -> float:
         """When the call may be made; in the past for at once."""
-        until = self._until.get((method, channel), FOREVER_AGO)
+        until = self._paused_until.get((method, channel), FOREVER_AGO)
         if until <= now:
-            self._until.pop((method, channel), None)
+            self._paused_until.pop((method, channel), None)
         return until
 
+    def draft_ready_at(self, *, now: float) -> float:
+        """When the budget allows an edit that is not final. Asking takes nothing from it."""
+        _, wait = self._edits.take(now)
+        return now + wait
 
-class EditTimes:
-    """When each message of one thread was last changed."""
-
-    __slots__ = ("_changed_at", "_interval_seconds")
-
-    def __init__(self, *, interval_seconds: float) -> None:
-        self._interval_seconds = interval_seconds
-        self._changed_at: dict[str, float] = {}
-
-    def changed(self, message_id: str, *, now: float) -> None:
-        """The message was posted or edited."""
-        self._changed_at[message_id] = now
-
-    def ready_at(self, message_id: str) -> float:
-        """When the message may be edited again for the sake of more text."""
-        return self._changed_at.get(message_id, FOREVER_AGO) + self._interval_seconds
-
-    def forget(self, message_id: str) -> None:
-        """The message will not change any more."""
-        self._changed_at.pop(message_id, None)
+    def edited(self, *, now: float) -> None:
+        """An edit is made, whatever for."""
+        self._edits, _ = self._edits.take(now)

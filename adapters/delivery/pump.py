@@ -12,7 +12,7 @@ from collections.abc import Callable
 from uuid import UUID, uuid4
 
 from adapters.contract import Surface
-from adapters.delivery.call_times import Pauses
+from adapters.delivery.call_times import CallTimes
 from adapters.delivery.page_ledger import LeaseLost
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.thread_delivery import DeliveryFailed, Ended, ThreadDelivery
@@ -55,7 +55,7 @@ class DeliveryPump:
         self._settings = settings
         self._clock = clock or asyncio.get_running_loop().time
         self._owner: UUID = uuid4()
-        self._pauses = Pauses()
+        self._times = CallTimes(edits_per_minute=surface.limits.edits_per_minute, now=self._clock())
         self._held: dict[int, tuple[ThreadDelivery, asyncio.Task[None]]] = {}
         self._by_chat: dict[ChatId, set[ThreadDelivery]] = {}
         self._wakeup = Wakeup()
@@ -118,7 +118,7 @@ class DeliveryPump:
             engine=self._engine,
             surface=self._surface,
             renderer=self._renderer,
-            pauses=self._pauses,
+            times=self._times,
             patience_seconds=self._settings.lease_seconds,
             clock=self._clock,
         )

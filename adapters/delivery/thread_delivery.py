@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from adapters.contract import MessageRef, Outgoing, Place, Surface
-from adapters.delivery.call_times import EditTimes, Method, Pauses
+from adapters.delivery.call_times import CallTimes, Method
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
 from adapters.delivery.delivery_plan import (
     Delete,
@@ -27,6 +27,7 @@ from adapters.delivery.delivery_plan import (
     plan,
 )
 from adapters.delivery.item_pages import CutItem, ItemCutter
+from adapters.delivery.pacing import EditPacer, Wait
 from adapters.delivery.page_ledger import LeaseLost, PageLedger, patiently
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.reply_view import ItemKey, ReplyItem, ReplyView, view_of
@@ -86,14 +87,14 @@ class ThreadDelivery:
         engine: Engine,
         surface: Surface,
         renderer: Renderer,
-        pauses: Pauses,
+        times: CallTimes,
         patience_seconds: float,
         clock: Callable[[], float],
     ) -> None:
         self.delivery = delivery
         self._engine = engine
         self._surface = surface
-        self._pauses = pauses
+        self._times = times
         self._patience_seconds = patience_seconds
         self._clock = clock
         self._place = Place(
@@ -103,7 +104,8 @@ class ThreadDelivery:
         )
         self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
         self._cutter = ItemCutter(renderer, page_size=surface.limits.page_size)
-        self._edits = EditTimes(interval_seconds=surface.limits.edit_interval_seconds)
+        self._pacer = EditPacer(interval_ms_min=surface.limits.edit_interval_ms_min)
+        self._pacers: dict[str, EditPacer] = {}
         self._mirror = ChatMirror()
         self._follower: ChatFollower | None = None
         self._known_from = delivery.settled_message_id
@@ -258,20 +260,27 @@ class ThreadDelivery:
         channel = self._place.channel
         match operation:
             case Post(key=key):
-                paused = self._pauses.ready_at(Method.POST, channel, now=now)
+                paused = self._times.ready_at(Method.POST, channel, now=now)
                 since = self._wordless.get(key)
                 return paused if since is None else max(paused, since + ACTIVITY_SECONDS)
-            case Edit(is_final=is_final, message_id=message_id):
-                paused = self._pauses.ready_at(Method.EDIT, channel, now=now)
-                return paused if is_final else max(paused, self._edits.ready_at(message_id))
+            case Edit():
+                paused = self._times.ready_at(Method.EDIT, channel, now=now)
+                return max(paused, self._edit_ready_at(operation, now))
             case Delete():
-                return self._pauses.ready_at(Method.DELETE, channel, now=now)
+                return self._times.ready_at(Method.DELETE, channel, now=now)
             case LookUp(key=key, page=page):
-                paused = self._pauses.ready_at(Method.FIND, channel, now=now)
+                paused = self._times.ready_at(Method.FIND, channel, now=now)
                 return max(paused, self._look_ups.get((key, page), paused))
             case Seal():
                 return now
         assert_never(operation)
+
+    def _edit_ready_at(self, edit: Edit, now: float) -> float:
+        content_hash = self._pages[edit.key, edit.page][1]
+        pacer = self._pacers.get(edit.message_id, self._pacer)
+        pace = pacer.decide(now=now, wanted=content_hash, final=edit.is_final)
+        at = now + pace.seconds if isinstance(pace, Wait) else now
+        return at if edit.is_final else max(at, self._times.draft_ready_at(now=now))
 
     # -- doing -----------------------------------------------------------------------------------
 
@@ -309,7 +318,7 @@ class ThreadDelivery:
             if not (isinstance(error, Unavailable) and error.outcome_unknown):
                 self._ledger.not_posted(key, page)
             raise
-        self._edits.changed(message_id, now=self._clock())
+        self._pacers[message_id] = self._pacer.edited(now=self._clock(), shown=content_hash)
         await self._ledger.posted(key, page, message_id, content_hash, is_draft=is_draft)
 
     async def _edit(self, operation: Edit) -> None:
@@ -318,7 +327,9 @@ class ThreadDelivery:
         if is_draft:
             await self._ledger.unseal(key, page)
         ref = MessageRef(place=self._place, message_id=operation.message_id)
-        self._edits.changed(operation.message_id, now=self._clock())
+        now = self._clock()
+        self._times.edited(now=now)
+        self._pacers[operation.message_id] = self._pacer.failed(now=now)
         try:
             await self._surface.edit(ref, outgoing)
         except Gone:
@@ -329,7 +340,7 @@ class ThreadDelivery:
             raise
         self._ledger.shows(key, page, content_hash)
         if not is_draft:
-            self._edits.forget(operation.message_id)
+            self._pacers.pop(operation.message_id, None)
             await self._ledger.seal(key, page, content_hash)
 
     async def _delete(self, operation: Delete) -> None:
@@ -362,7 +373,7 @@ class ThreadDelivery:
         self._log(error, method)
         match error:
             case RateLimited(retry_after_seconds=seconds):
-                self._pauses.pause(method, channel, until=now + seconds)
+                self._times.pause(method, channel, until=now + seconds)
             case MessageTooLong():
                 if not self._cutter.use_smaller_pages():
                     raise DeliveryFailed(error.code, is_denied=True) from error
@@ -374,7 +385,7 @@ class ThreadDelivery:
                     raise DeliveryFailed(error.code, is_denied=False) from error
                 seconds = UNAVAILABLE_SECONDS_MIN * 2 ** (self._failures - 1)
                 until = now + min(seconds, UNAVAILABLE_SECONDS_MAX)
-                self._pauses.pause(method, channel, until=until)
+                self._times.pause(method, channel, until=until)
 
     def _log(self, error: SurfaceError, method: Method) -> None:
         logger.info(

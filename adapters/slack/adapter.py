@@ -119,8 +119,7 @@ class SlackAdapter:
         identity = await self._identify(client)
         if identity is None:
             return
-        interval = self._settings.edit_interval_ms_min / 1000
-        surface = SlackSurface(client, edit_interval_seconds=interval)
+        surface = SlackSurface(client, edit_interval_ms_min=self._settings.edit_interval_ms_min)
         pump = self._pump = DeliveryPump(self._engine, surface, MrkdwnRenderer(), self._delivery)
         intents = IntentHandler(
             self._engine,

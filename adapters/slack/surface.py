@@ -6,7 +6,7 @@ from uuid import UUID
 from adapters.contract import MessageRef, Outgoing, Place, SurfaceLimits
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
-from adapters.slack.limits import PAGE_TEXT_MAX
+from adapters.slack.limits import PAGE_TEXT_MAX, UPDATES_PER_MINUTE
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
 
 CLOCKS_APART_SECONDS = 300.0
@@ -20,10 +20,12 @@ class SlackSurface:
 
     platform = PLATFORM
 
-    def __init__(self, client: SlackClient, *, edit_interval_seconds: float) -> None:
+    def __init__(self, client: SlackClient, *, edit_interval_ms_min: int) -> None:
         self._client = client
         self.limits = SurfaceLimits(
-            page_size=PAGE_TEXT_MAX, edit_interval_seconds=edit_interval_seconds
+            page_size=PAGE_TEXT_MAX,
+            edit_interval_ms_min=edit_interval_ms_min,
+            edits_per_minute=UPDATES_PER_MINUTE,
         )
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
