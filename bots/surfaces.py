@@ -1,11 +1,11 @@
 """Opens what people and programs reach the engine by: the API, the console, Slack."""
 
-import logging
 from contextlib import AsyncExitStack
 
 from aiohttp import web
 
 from adapters.console.adapter import ConsoleAdapter
+from adapters.contract import ChatDefaults
 from adapters.http.adapter import HttpAdapter
 from adapters.slack.adapter import SlackAdapter
 from bots.catalog import DEFAULT_BOT, load_bots
@@ -13,8 +13,6 @@ from bots.errors import OperatorError
 from bots.lifecycle import Background
 from bots.replica import Replica
 from config.settings import Role, Settings
-
-log = logging.getLogger(__name__)
 
 NOT_YET = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
 
@@ -31,8 +29,10 @@ async def open_surfaces(
     """Add the routes of every role that is switched on, and start what listens by itself."""
     for role in NOT_YET:
         if role in settings.roles:
-            extra = {"action": "role_not_available", "role": role.value}
-            log.warning("This role is not available in this version.", extra=extra)
+            raise OperatorError(
+                f"the role {role.value} is not available in this version",
+                mend="leave it out of the roles",
+            )
     if Role.API in settings.roles:
         _open_api(stack, settings, replica, application, is_demo=is_demo)
     if Role.SLACK in settings.roles:
@@ -47,7 +47,7 @@ def _open_api(
     *,
     is_demo: bool,
 ) -> None:
-    names = sorted(load_bots(settings.bots_dir), key=lambda name: (name != DEFAULT_BOT, name))
+    names = _bot_names(settings)
     http = HttpAdapter(
         replica.engine,
         admin_token=settings.admin.token,
@@ -80,7 +80,15 @@ def _open_slack(
             "Slack has no way to reach us",
             mend="set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)",
         )
-    slack = SlackAdapter(replica.engine, settings.slack, settings.delivery)
+    bot = _bot_names(settings)[0]
+    slack = SlackAdapter(
+        replica.engine, settings.slack, settings.delivery, defaults=ChatDefaults(bot=bot)
+    )
     application.add_routes(slack.routes())
     tasks.start(slack.run(), name="slack")
     tasks.on_drain("slack", slack.drain)
+
+
+def _bot_names(settings: Settings) -> list[str]:
+    """All bots, the one that is meant when nobody says which first."""
+    return sorted(load_bots(settings.bots_dir), key=lambda name: (name != DEFAULT_BOT, name))

@@ -62,12 +62,10 @@ def resolve_model(model: ModelSettings, provider: ModelProvider) -> ModelSetting
 
 def configured_roles(settings: Settings) -> tuple[Role, ...]:
     """Return what a process does when it is not told: all that needs no key, and what has one."""
-    roles = [Role.API, Role.WORKER, Role.WEBHOOK, Role.SCHEDULE]
+    roles = [Role.API, Role.WORKER]
     slack = settings.slack
     if slack.bot_token and (slack.app_token or slack.signing_secret):
         roles.append(Role.SLACK)
-    if settings.discord.token:
-        roles.append(Role.DISCORD)
     return tuple(roles)
 
 

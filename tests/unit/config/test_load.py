@@ -29,7 +29,7 @@ def test_nothing_set_gives_a_working_demo_configuration() -> None:
     assert settings.database.url is None
     assert settings.model.provider is ModelProvider.DEMO
     assert settings.state_dir == "/home/ada/.local/state/threadwright"
-    assert settings.roles == (Role.API, Role.WORKER, Role.WEBHOOK, Role.SCHEDULE)
+    assert settings.roles == (Role.API, Role.WORKER)
     assert loaded.origins == {}
 
 
