@@ -36,7 +36,8 @@ _HINT = "Check that the server runs and that DATABASE_URL is right."
 class Transaction:
     """An open transaction. Only `Pool.transaction` makes one.
 
-    `is_committed` becomes true with the commit, also when the task is cancelled during it.
+    `is_over` becomes true with its end, `is_committed` with its commit, also when the task is cancelled
+    meanwhile.
     """
 
     def __init__(self, pool: "Pool", connection: Any) -> None:
@@ -44,6 +45,7 @@ class Transaction:
         self._connection = connection
         self._is_void = False
         self.is_committed = False
+        self.is_over = False
 
     def give_up(self) -> None:
         """Roll back at the end instead of committing."""
@@ -69,7 +71,7 @@ class Transaction:
         """Commit, or roll back what was given up."""
         self._pool.statement_count += 1
         await self._connection.execute("ROLLBACK" if self._is_void else "COMMIT")
-        self.is_committed = not self._is_void
+        self.is_over, self.is_committed = True, not self._is_void
 
 
 class Pool:
@@ -116,14 +118,15 @@ class Pool:
             begin += f"; SELECT FROM chats WHERE id = '{UUID(str(locked_chat))}' FOR NO KEY UPDATE"
         try:
             async with self._connections.acquire() as connection:
+                transaction = Transaction(self, connection)
                 try:
                     self.statement_count += 1
                     await connection.execute(begin)
-                    transaction = Transaction(self, connection)
                     yield transaction
                     await uncancelled(transaction.end())
                 except BaseException:
-                    await self._roll_back(connection)
+                    if not transaction.is_over:
+                        await self._roll_back(connection)
                     raise
         except FAULTS as fault:
             raise translate_fault(fault) from fault
@@ -142,7 +145,8 @@ class Pool:
         await self._connections.close()
 
     async def _roll_back(self, connection: Any) -> None:
-        if connection.is_closed() or not connection.is_in_transaction():
+        """Undo whatever was begun; after a cancellation the driver cannot say whether anything was."""
+        if connection.is_closed():
             return
         self.statement_count += 1
         try:

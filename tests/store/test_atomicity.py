@@ -97,6 +97,8 @@ async def test_cancelled_command_is_applied_wholly_or_not_at_all(
     """Cancelled at every point that the event loop offers; the connection is never poisoned."""
     chat_id = await new_chat(machine)
     applied = 0
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
     for steps in range(60):
         await sql(pool, "DELETE FROM chat_queued_messages")
         changes.clear()
@@ -115,6 +117,7 @@ async def test_cancelled_command_is_applied_wholly_or_not_at_all(
         applied += len(stored)
     await submit(machine, chat_id, SendMessage(content=plain("still alive")))
     assert applied < 60
+    assert complaints == []
 
 
 async def test_command_cancelled_during_its_commit_is_applied_and_announced(

@@ -127,8 +127,9 @@ async def test_change_committed_while_settling_is_never_missed(
     sending = asyncio.ensure_future(machine.submit(chat_id, SendMessage(content=plain("just now"))))
     await loaded.wait()
     settling = asyncio.ensure_future(deliveries.settle(due.id, due.fence, 1, NOTHING))
-    while not await sql(pool, "SELECT 1 FROM pg_locks WHERE NOT granted"):
-        pass
+    async with asyncio.timeout(10):
+        while not await sql(pool, "SELECT 1 FROM pg_locks WHERE NOT granted"):
+            pass
     may_commit.set()
     await sending
 

@@ -142,7 +142,7 @@ async def test_eight_workers_keep_the_order_of_every_thread(inbox: Inbox) -> Non
                 busy.remove(thread)
                 assert await inbox.finish(claimed.id, owner)
 
-    async with asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         tasks.create_task(receive(threads[:3]))
         tasks.create_task(receive(threads[3:]))
         for _ in range(8):

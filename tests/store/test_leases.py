@@ -2,7 +2,10 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from uuid import uuid4
+
+import pytest
 
 from engine.chat.commands import FinishTurn, Interrupt, ReleaseLease
 from engine.chat.decision import RefusalReason
@@ -10,6 +13,7 @@ from engine.chat.ids import ChatId, RunnerId
 from engine.store.chat_machine import ChatMachine
 from engine.store.leases import Leases
 from engine.store.pool import Pool
+from engine.store.queries import query
 from engine.store.rows import ChatRows
 from tests.fakes.postgres import PostgresServer
 from tests.store.story import (
@@ -47,7 +51,8 @@ async def test_eight_workers_never_get_the_same_chat(machine: ChatMachine, pool:
         while len(acquired) < len(chats):
             acquired.extend(chat.chat_id for chat in await leases.acquire_chats(3, LEASE_SECONDS))
 
-    await asyncio.gather(*(work() for _ in range(8)))
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(work() for _ in range(8)))
 
     assert Counter(acquired) == dict.fromkeys(chats, 1)
 
@@ -65,9 +70,70 @@ async def test_eight_workers_never_succeed_the_same_dead_one_twice(
         while len(acquired) < len(chats):
             acquired.extend(chat.chat_id for chat in await leases.acquire_chats(2, LEASE_SECONDS))
 
-    await asyncio.gather(*(work() for _ in range(8)))
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(work() for _ in range(8)))
 
     assert Counter(acquired) == dict.fromkeys(chats, 1)
+
+
+def hold_up(monkeypatch: pytest.MonkeyPatch, name: str, before: str, pause: str) -> None:
+    """Let a query wait in its middle, its snapshot taken, while the test holds advisory lock 7."""
+    original = query(name)
+    assert before in original.sql
+    slow = replace(original, sql=original.sql.replace(before, pause + before, 1))
+    monkeypatch.setattr(
+        "engine.store.leases.query", lambda asked: slow if asked == name else query(asked)
+    )
+
+
+async def until_held_up(pool: Pool) -> None:
+    async with asyncio.timeout(10):
+        while not await sql(
+            pool, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        ):
+            pass
+
+
+async def test_chat_taken_between_the_look_and_the_lock_is_passed_over(
+    machine: ChatMachine, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat_id = await new_chat(machine)
+    async with pool.session() as gate:
+        await gate.execute("SELECT pg_advisory_lock(7)")
+        with monkeypatch.context() as patch:
+            pause = "UNION ALL SELECT NULL, NULL, NULL FROM pg_advisory_xact_lock(7)\n"
+            hold_up(patch, "leases.acquire_chats", "), locked AS (", pause)
+            slow = asyncio.ensure_future(Leases(pool).acquire_chats(10, LEASE_SECONDS))
+            await until_held_up(pool)
+        (quick,) = await Leases(pool).acquire_chats(10, LEASE_SECONDS)
+        await gate.execute("SELECT pg_advisory_unlock(7)")
+
+    assert await slow == ()
+    (now,) = await ChatRows(pool).versions_of([chat_id])
+    assert now == quick.change
+
+
+async def test_heartbeat_that_is_overtaken_by_a_successor_leaves_it_alone(
+    machine: ChatMachine, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E6"""
+    chat_id = await new_chat(machine)
+    dead = await force_running(pool, chat_id)
+    await die(pool, chat_id)
+    async with pool.session() as gate:
+        await gate.execute("SELECT pg_advisory_lock(7)")
+        with monkeypatch.context() as patch:
+            pause = "CROSS JOIN pg_advisory_xact_lock(7)\n"
+            hold_up(patch, "leases.renew_chats", "), renewed AS (", pause)
+            pairs = [(chat_id, dead.runner_id)]
+            slow = asyncio.ensure_future(Leases(pool).renew_chats(pairs, LEASE_SECONDS))
+            await until_held_up(pool)
+        heir = await force_running(pool, chat_id)
+        await gate.execute("SELECT pg_advisory_unlock(7)")
+
+    assert await slow == ()
+    (row,) = await sql(pool, "SELECT runner_id FROM chat_heartbeats WHERE chat_id = $1", chat_id)
+    assert row["runner_id"] == heir.runner_id
 
 
 async def test_longest_waiting_chat_is_first(machine: ChatMachine, pool: Pool) -> None:
