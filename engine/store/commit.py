@@ -17,5 +17,7 @@ async def uncancelled(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError as cancellation:
             cancelled = cancellation
     if cancelled is not None:
-        raise cancelled
+        # A failure counts for less than the cancellation, but it must not be reported as unseen.
+        fault = None if task.cancelled() else task.exception()
+        raise cancelled from fault
     return task.result()
