@@ -7,7 +7,8 @@ waited for ends in the moment of the cancellation. A loop around it must look fo
 import asyncio
 
 
-def is_cancelled() -> bool:
-    """Whether the running task was told to stop."""
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the running task was told to stop."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    if task is not None and task.cancelling() > 0:
+        raise asyncio.CancelledError

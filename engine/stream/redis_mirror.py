@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from engine.chat.changes import ChatChange, Episode
 from engine.chat.ids import ChatId
-from engine.stream.cancellation import is_cancelled
+from engine.stream.cancellation import raise_if_cancelled
 from engine.stream.frames import ENTRY_FIELD, FrameInvalid, PartsBody, decode, episode_key
 from engine.stream.part_buffer import ChatParts, PartBuffer
 
@@ -83,8 +83,9 @@ class RedisMirror:
             self._fetch_soon(chat_id, body.episode)
 
     async def run(self) -> None:
-        """Fetch. Returns only when cancelled; a failure of Redis ends only the fetch, which is asked for again."""
-        while not is_cancelled():
+        """Fetch. Never returns; a failure of Redis ends only the fetch, which is asked for again."""
+        while True:
+            raise_if_cancelled()
             await self._has_missing.wait()
             if not self._missing:
                 self._has_missing.clear()

@@ -18,7 +18,7 @@ from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId
-from engine.stream.cancellation import is_cancelled
+from engine.stream.cancellation import raise_if_cancelled
 from engine.stream.episode import START, EpisodeBuffer, Position
 from engine.stream.frames import (
     ENTRY_FIELD,
@@ -142,11 +142,12 @@ class RedisPublisher:
         self._work.set()
 
     async def run(self) -> None:
-        """Send. Returns only when cancelled, and outlives any failure of Redis."""
+        """Send. Never returns, and outlives any failure of Redis."""
         loop = asyncio.get_running_loop()
         shortest, longest = self._backoff_seconds
         backoff, parts_due = shortest, 0.0
-        while not is_cancelled():
+        while True:
+            raise_if_cancelled()
             await self._wait_for_work(parts_due - loop.time())
             parts: tuple[Outgoing, ...] = ()
             if loop.time() >= parts_due:

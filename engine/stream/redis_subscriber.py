@@ -14,7 +14,7 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisError
 
-from engine.stream.cancellation import is_cancelled
+from engine.stream.cancellation import raise_if_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -80,10 +80,11 @@ class RedisSubscriber:
         await asyncio.shield(waiter)
 
     async def run(self) -> None:
-        """Stay connected. Returns only when cancelled."""
+        """Stay connected. Never returns."""
         shortest, longest = self._backoff_seconds
         backoff = shortest
-        while not is_cancelled():
+        while True:
+            raise_if_cancelled()
             try:
                 await self._serve()
             except* (RedisError, OSError) as errors:
@@ -108,7 +109,8 @@ class RedisSubscriber:
             await connection.disconnect(nowait=True)
 
     async def _send_asks(self, connection: AbstractConnection) -> None:
-        while not is_cancelled():
+        while True:
+            raise_if_cancelled()
             await self._asks.wait()
             self._asks.clear()
             asked, self._to_ask = self._to_ask, {}
@@ -119,7 +121,8 @@ class RedisSubscriber:
 
     async def _read(self, connection: AbstractConnection) -> None:
         asked_for_a_word = False
-        while not is_cancelled():
+        while True:
+            raise_if_cancelled()
             reply = await connection.read_response(timeout=self._quiet_seconds)
             if reply is None:
                 if asked_for_a_word:

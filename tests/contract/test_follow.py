@@ -35,6 +35,7 @@ from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat, CommittedChats
 from tests.unit.engine.stream.relays import (
     Watched,
+    cut_subscribers,
     redis_relay,
     replicas,
     stream_loop,
@@ -618,6 +619,21 @@ async def test_polling_outlives_a_database_that_is_away() -> None:
         await until(lambda: reader.polls > polls + 1)
         reader.fails = None
         chat.commit(say="Yes.")
+        await watched.until(lambda live: len(live.messages) == 2)
+
+
+async def test_after_a_gap_the_database_is_asked_at_once(redis: RedisServer) -> None:
+    chat = CommittedChat()
+    reader = CommittedChats(chat)
+    async with (
+        redis_relay(redis.url, "tw:") as relay,
+        stream_loop(reader, relay) as loop,
+        watching(loop, chat.chat_id) as watched,
+    ):
+        chat.commit(ask="Is the harbour open?", status=ChatStatus.WAITING)
+        await watched.take()
+        chat.commit(say="Yes.")
+        cut_subscribers(redis.url)
         await watched.until(lambda live: len(live.messages) == 2)
 
 

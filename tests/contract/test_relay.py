@@ -14,7 +14,14 @@ from engine.stream.relay import Relay, Subscription
 from engine.stream.relay_redis import RedisRelay
 from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat
-from tests.unit.engine.stream.relays import redis_relay, replicas, silence, until
+from tests.unit.engine.stream.relays import (
+    command,
+    cut_subscribers,
+    redis_relay,
+    replicas,
+    silence,
+    until,
+)
 
 FIRST = Episode(history_version=2, attempt=1)
 SECOND = Episode(history_version=2, attempt=2)
@@ -261,6 +268,53 @@ async def test_an_episode_that_redis_forgot_is_there_again_without_new_parts(
                 await late.subscription.wait_until_ready()
         late.subscription.close()
         writer.close()
+
+
+async def test_parts_published_while_a_replica_was_cut_off_are_fetched(redis: RedisServer) -> None:
+    async with (
+        redis_relay(redis.url, "tw:") as near,
+        redis_relay(redis.url, "tw:", backoff_seconds=(0.3, 0.3)) as far,
+    ):
+        chat_id = ChatId(uuid4())
+        ear = Ear(far, chat_id)
+        await ear.subscription.wait_until_ready()
+        writer = near.open_episode(chat_id, FIRST)
+        ear.subscription.seek(FIRST)
+        writer.append([TextDelta(text="before, ")])
+        await until(lambda: ear.text == "before, ")
+        cut_subscribers(redis.url)
+        await until(lambda: not far.healthy)
+        writer.append([TextDelta(text="meanwhile")])
+        key = f"tw:{{{chat_id}}}:ep:2:1"
+        await until(lambda: command(redis.url, f"XLEN {key}") == ":2\r\n")
+        assert not far.healthy
+        await until(lambda: ear.text == "before, meanwhile")
+        ear.subscription.close()
+        writer.close()
+
+
+async def test_a_quiet_connection_stays_up(redis: RedisServer) -> None:
+    async with redis_relay(redis.url, "tw:", quiet_seconds=0.05) as relay:
+        gaps: list[None] = []
+        remove = relay.subscribe_gaps(lambda: gaps.append(None))
+        before = _pings(redis.url)
+        await until(lambda: _pings(redis.url) >= before + 4)
+        assert gaps == []
+        assert relay.healthy
+        remove()
+
+
+def _pings(url: str) -> int:
+    said = command(url, "INFO commandstats")
+    return int(said.split("cmdstat_ping:calls=")[1].split(",")[0]) if "cmdstat_ping" in said else 0
+
+
+async def test_a_replica_stops_whatever_it_is_doing(redis: RedisServer) -> None:
+    """A cancellation that a library swallows must not leave a replica that never ends."""
+    async with asyncio.timeout(20):
+        for _ in range(60):
+            async with redis_relay(redis.url, "tw:", quiet_seconds=0.0002) as relay:
+                relay.publish_change(CommittedChat().commit(wake=True))
 
 
 async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisServer) -> None:

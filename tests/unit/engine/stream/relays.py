@@ -26,16 +26,25 @@ BACKOFF_SECONDS = (0.01, 0.05)
 
 def silence(url: str, milliseconds: int) -> None:
     """Let the server keep its connections and answer nobody for a while."""
+    assert command(url, f"CLIENT PAUSE {milliseconds} ALL").startswith("+OK")
+
+
+def cut_subscribers(url: str) -> None:
+    """Close the connections that listen, and no others."""
+    assert command(url, "CLIENT KILL TYPE pubsub").startswith(":")
+
+
+def command(url: str, line: str) -> str:
+    """What the server says to one command, or its beginning."""
     parts = urlsplit(url)
-    command = f"CLIENT PAUSE {milliseconds} ALL\r\n".encode()
     with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
-        connection.sendall(command)
-        assert connection.recv(64).startswith(b"+OK")
+        connection.sendall(line.encode() + b"\r\n")
+        return connection.recv(65536).decode()
 
 
 @asynccontextmanager
 async def redis_relay(url: str, prefix: str, **settings: object) -> AsyncIterator[RedisRelay]:
-    relay = RedisRelay(url, prefix=prefix, backoff_seconds=BACKOFF_SECONDS, **settings)
+    relay = RedisRelay(url, prefix=prefix, **{"backoff_seconds": BACKOFF_SECONDS} | settings)
     running = asyncio.create_task(relay.run())
     try:
         await until(lambda: relay.healthy)

@@ -34,9 +34,12 @@ def text_of(chat: ChatParts) -> str:
 
 def test_frames_that_follow_are_added_and_doubles_are_not() -> None:
     parts, chat = watched()
-    for frame in (body(1, 2), body(1, 2), body(3, 3), body(1, 2), body(3, 3)):
+    assert _add(parts, chat, body(1, 2), complete=False)
+    first = chat.buffer
+    for frame in (body(1, 2), body(3, 3), body(3, 3), body(1, 2)):
         assert _add(parts, chat, frame, complete=False)
     assert text_of(chat) == "1 2 3 "
+    assert chat.buffer is first
 
 
 def test_a_gap_is_not_papered_over() -> None:
