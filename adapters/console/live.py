@@ -146,7 +146,7 @@ class LiveChat:
         return [{"do": "region", "id": "queue", "html": html}]
 
     def _actions(self, actions: tuple[RequiredAction, ...]) -> list[Change]:
-        self.needs_actions = bool(self._open_actions)
+        self.needs_actions = actions != self._open_actions
         self._open_actions = actions
         html = self._pages.actions(actions, chat_id=self._chat_id)
         return [{"do": "region", "id": "actions", "html": html}]

@@ -5,7 +5,7 @@ message may change an earlier entry, and `add` says which.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -49,7 +49,7 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolView:
-    """One call. `state`: calling, done or failed."""
+    """One call. `state`: calling, done, failed, or asking while its question is open elsewhere."""
 
     name: str
     args: str
@@ -182,6 +182,8 @@ class Transcript:
         result = self._results.get((message.id, call.tool_call_id))
         action = self._action_of(message, call)
         state = "calling" if result is None else "failed" if result.is_error else "done"
+        if action is not None and action.form is not None and action.state is ActionState.OPEN:
+            state = "asking"
         return ToolView(
             name=call.tool_name,
             args=shown_json_text(call.args),
@@ -245,11 +247,6 @@ def shown_value(value: Any) -> str:
     if isinstance(value, str):
         return value[:RESULT_MAX]
     return json.dumps(value, ensure_ascii=False, indent=2)[:RESULT_MAX]
-
-
-def names_of(files: Iterable[FilePart]) -> tuple[str, ...]:
-    """The names of files."""
-    return tuple(file.name for file in files)
 
 
 def _plain(value: Any) -> str:

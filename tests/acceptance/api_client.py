@@ -73,9 +73,7 @@ class ApiClient:
             method, self.url(path), data=data, headers=sent, params=list(params)
         ) as response:
             raw = await response.read()
-            return Reply(
-                response.status, json.loads(raw) if raw else None, dict(response.headers)
-            )
+            return Reply(response.status, json.loads(raw) if raw else None, dict(response.headers))
 
     async def get(self, path: str, *params: tuple[str, str]) -> Any:
         """Read something that must be there."""
