@@ -251,8 +251,9 @@ class _PageFill:
                 # Not even one character fits, which only an absurd limit can cause: leave it out.
                 return self._text(), self._cursor_at(index + 1, START)
             boundary = self._with_heading(index)
-        while self._placed and self._placed[-1].index >= boundary:
-            self._placed.pop()
+        if boundary < index:
+            # Of the leaf itself, only what an earlier page began can be on the page.
+            self._placed = [placed for placed in self._placed if placed.index < boundary]
         return self._text(), self._cursor_at(boundary, position if boundary == index else START)
 
     def _stays_whole(self, index: int, piece: Piece) -> bool:
@@ -300,18 +301,10 @@ class _PageFill:
             end = len(self._source) - len(self._cursor.lead)
             return Cursor(offset=self._cursor.offset + end)
         leaf = self._leaves[index]
-        if position.at and not leaf.containers and not position.within:
-            if leaf.kind is LeafKind.TABLE:
-                first = self._line_start(leaf.lines[0])
-                lead = self._source[first : self._line_start(leaf.lines[0] + 2)]
-                return self._cursor_after(lead, leaf.lines[0] + 2 + position.at, START)
-            if leaf.kind is LeafKind.CODE and leaf.is_fenced:
-                line = leaf.content.count("\n", 0, position.at)
-                column = position.at - (leaf.content.rfind("\n", 0, position.at) + 1)
-                first = self._line_start(leaf.lines[0])
-                lead = self._source[first : self._line_start(leaf.lines[0] + 1)]
-                rest = Position(at=column)
-                return self._cursor_after(lead, leaf.lines[0] + 1 + line, rest)
+        if position.at and not position.within and not leaf.containers:
+            inside = self._cursor_inside(leaf, position)
+            if inside is not None:
+                return inside
         root = leaf.root
         start = self._line_start(root.line)
         if start < len(self._cursor.lead):
@@ -322,6 +315,25 @@ class _PageFill:
             position=position,
             number=root.number,
         )
+
+    def _cursor_inside(self, leaf: Leaf, position: Position) -> Cursor | None:
+        """A place inside a top-level table or code block, so that a long one is parsed once."""
+        first = leaf.lines[0]
+        if leaf.kind is LeafKind.TABLE:
+            return self._cursor_after(self._lines(first, first + 2), first + 2 + position.at, START)
+        if leaf.kind is not LeafKind.CODE:
+            return None
+        line = first + leaf.is_fenced + leaf.content.count("\n", 0, position.at)
+        column = Position(at=position.at - leaf.content.rfind("\n", 0, position.at) - 1)
+        if leaf.is_fenced:
+            return self._cursor_after(self._lines(first, first + 1), line, column)
+        text = self._lines(line, line + 1)
+        if text.startswith(("    ", "\t")) and not text.isspace():
+            return self._cursor_after("", line, column)
+        return None
+
+    def _lines(self, start: int, end: int) -> str:
+        return self._source[self._line_start(start) : self._line_start(end)]
 
     def _cursor_after(self, lead: str, line: int, position: Position) -> Cursor:
         start = self._line_start(line)

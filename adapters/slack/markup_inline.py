@@ -136,8 +136,9 @@ def _link(link: Link, styles: tuple[str, ...]) -> Iterator[_Run]:
     label = " ".join(plain(link.label).translate(_NO_BIDI).split())
     url = link.url.translate(_NO_BIDI).strip()
     if not url.lower().startswith(_SCHEMES):
-        yield _literal(label or ("image" if url.startswith("data:") else url), styles)
-        if label not in ("", url) and 0 < len(url) <= _HIDDEN_TARGET_MAX:
+        is_data = url.lower().startswith("data:")
+        yield _literal(label or ("image" if is_data else url), styles)
+        if label not in ("", url) and not is_data and 0 < len(url) <= _HIDDEN_TARGET_MAX:
             yield _literal(f" ({url})", styles)
         return
     target = _target(url)
@@ -175,7 +176,7 @@ def _is_deceptive(label: str, url: str) -> bool:
 def _address(text: str) -> str:
     """Host and path of what looks like one address, without what is written or left out freely."""
     text = unquote(text).strip().lower()
-    if text.startswith("mailto:") or ("@" in text and "/" not in text):
+    if text.startswith("mailto:") or re.fullmatch(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+", text):
         return text.removeprefix("mailto:").partition("?")[0]
     if "://" in text:
         # Wherever it stands in the label, an address is what a reader will go by.
