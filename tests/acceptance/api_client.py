@@ -1,5 +1,6 @@
 """A real server with the HTTP API in front of a test's replica, and a client that calls it."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from engine.api import Engine
 
 ADMIN_TOKEN = "admin-token-of-the-test"
 API = "/api/v1"
+PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,20 @@ class ApiClient:
         reply = await self.call("POST", path, body, headers=named)
         assert reply.status in (200, 201, 202), reply
         return reply.body
+
+
+async def until(api: ApiClient, chat_id: str, status: str) -> Any:
+    """The chat, once it has this status."""
+    chat = None
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                chat = await api.get(f"/chats/{chat_id}")
+                if chat["status"] == status:
+                    return chat
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"wanted {status}, the chat is {chat}") from None
 
 
 @asynccontextmanager
