@@ -51,8 +51,8 @@ def check_secrets(settings: Settings) -> list[Finding]:
         found.append(
             warn(
                 "secret key",
-                "is made in the state directory, so replicas elsewhere cannot read what it encrypts",
-                mend="set THREADWRIGHT_SECRET_KEY to the same value on every replica",
+                "is not set, so whoever knows the admin token can forge sessions of the console",
+                mend="set THREADWRIGHT_SECRET_KEY to the same long random text on every replica",
             )
         )
     if settings.server.host not in {"127.0.0.1", "localhost", "::1"} and not settings.admin.token:

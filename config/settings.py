@@ -290,10 +290,10 @@ class Settings:
     """The whole configuration of one process."""
 
     state_dir: str = setting(
-        "~/.local/state/threadwright", "Folder for the embedded database and for generated keys."
+        "~/.local/state/threadwright", "Folder for the embedded database."
     )
     secret_key: Secret | None = setting(
-        None, "Key that encrypts stored secrets; empty makes one in the state directory."
+        None, "Key for signing sessions of the console; the same on every replica."
     )
     bots_dir: str | None = setting(
         None, "Folder with one folder per bot; empty means the bots that come with Threadwright."
