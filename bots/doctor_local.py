@@ -29,7 +29,7 @@ def check_python() -> Finding:
 
 def check_state_dir(settings: Settings) -> list[Finding]:
     """Check that the state directory can be written, where one is needed."""
-    if settings.database.url and settings.secret_key:
+    if settings.database.url:
         return []
     folder = Path(settings.state_dir)
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
