@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -289,6 +291,71 @@ async def test_parts_published_while_a_replica_was_cut_off_are_fetched(redis: Re
         await until(lambda: command(redis.url, f"XLEN {key}") == ":2\r\n")
         assert not far.healthy
         await until(lambda: ear.text == "before, meanwhile")
+        ear.subscription.close()
+        writer.close()
+
+
+class DeafProxy:
+    """Passes everything on to the server; once `deaf`, its replies no longer come back."""
+
+    def __init__(self, url: str) -> None:
+        self._target = urlsplit(url)
+        self.deaf = False
+        self._writers: list[asyncio.StreamWriter] = []
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[str]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        async with server:
+            yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            self.cut()
+
+    def cut(self) -> None:
+        """Close all connections."""
+        for writer in self._writers:
+            writer.close()
+        self._writers.clear()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
+        self._writers += [writer, back]
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._pass(reader, back, is_reply=False))
+            tasks.create_task(self._pass(there, writer, is_reply=True))
+
+    async def _pass(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, is_reply: bool
+    ) -> None:
+        with suppress(OSError):
+            while data := await source.read(65536):
+                if not (is_reply and self.deaf):
+                    target.write(data)
+                    await target.drain()
+        target.close()
+
+
+async def test_parts_whose_receipt_was_lost_are_not_doubled(redis: RedisServer) -> None:
+    proxy = DeafProxy(redis.url)
+    async with (
+        proxy.run() as url,
+        redis_relay(url, "tw:") as near,
+        redis_relay(redis.url, "tw:") as far,
+    ):
+        chat_id = ChatId(uuid4())
+        ear = Ear(far, chat_id)
+        await ear.subscription.wait_until_ready()
+        writer = near.open_episode(chat_id, FIRST)
+        writer.append([TextDelta(text="one ")])
+        await until(lambda: ear.text == "one ")
+        copy = ear.subscription.buffer
+        proxy.deaf = True
+        writer.append([TextDelta(text="two ")])
+        await until(lambda: ear.text == "one two ")
+        writer.append([TextDelta(text="three")])
+        proxy.deaf = False
+        proxy.cut()
+        await until(lambda: ear.text == "one two three")
+        assert ear.subscription.buffer is copy
         ear.subscription.close()
         writer.close()
 
