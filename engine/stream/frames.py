@@ -41,6 +41,7 @@ class PartsBody(Struct, frozen=True, kw_only=True):
         return self.parts[-1][0]
 
 
+# A tool's result that is not quite JSON is shown as text rather than not at all.
 _encoder = msgspec.msgpack.Encoder(enc_hook=str)
 _change_decoder = msgspec.msgpack.Decoder(ChatChange)
 _parts_decoder = msgspec.msgpack.Decoder(PartsBody)
