@@ -8,11 +8,13 @@ cannot renew it for as long as it lasts, stops at once, since another replica ma
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from uuid import UUID, uuid4
 
 from adapters.contract import Surface
 from adapters.delivery.call_times import CallTimes
+from adapters.delivery.leased_surface import LeasedSurface
 from adapters.delivery.page_ledger import LeaseLost
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.thread_delivery import DeliveryFailed, Ended, ThreadDelivery
@@ -53,7 +55,8 @@ class DeliveryPump:
         self._surface = surface
         self._renderer = renderer
         self._settings = settings
-        self._clock = clock or asyncio.get_running_loop().time
+        # Not the loop's: that stands still within a step, even if the whole process does.
+        self._clock = clock or time.monotonic
         self._owner: UUID = uuid4()
         self._times = CallTimes(edits_per_minute=surface.limits.edits_per_minute, now=self._clock())
         self._held: dict[int, tuple[ThreadDelivery, asyncio.Task[None]]] = {}
@@ -94,6 +97,7 @@ class DeliveryPump:
         while not self._is_draining:
             room = min(CLAIM_MAX, DELIVERIES_MAX - len(self._held))
             claimed: tuple[Delivery, ...] = ()
+            began = self._clock()
             try:
                 if room > 0:
                     claimed = await self._claim(room)
@@ -103,7 +107,7 @@ class DeliveryPump:
                     logger.warning("cannot claim", extra={"action": "delivery_claim_failed"})
                 was_available = False
             for delivery in claimed:
-                self._start(tasks, delivery)
+                self._start(tasks, delivery, claimed_at=began)
             if len(claimed) < room or not claimed:
                 await self._wakeup.wait(self._settings.poll_seconds)
 
@@ -112,11 +116,11 @@ class DeliveryPump:
             self._surface.platform, self._owner, room, self._settings.lease_seconds
         )
 
-    def _start(self, tasks: asyncio.TaskGroup, delivery: Delivery) -> None:
+    def _start(self, tasks: asyncio.TaskGroup, delivery: Delivery, *, claimed_at: float) -> None:
         held = ThreadDelivery(
             delivery,
             engine=self._engine,
-            surface=self._surface,
+            surface=LeasedSurface(self._surface, lambda: self._is_safe(claimed_at)),
             renderer=self._renderer,
             times=self._times,
             patience_seconds=self._settings.lease_seconds,
@@ -214,8 +218,13 @@ class DeliveryPump:
                     self._held[delivery_id][1].cancel()
         self._renewed_at = began
 
+    def _is_safe(self, claimed_at: float) -> bool:
+        """Whether nobody else can have claimed it yet."""
+        age = self._clock() - max(self._renewed_at, claimed_at)
+        return age < STOP_BEFORE_EXPIRY * self._settings.lease_seconds
+
     def _stop_if_expiring(self) -> None:
-        if self._clock() - self._renewed_at < STOP_BEFORE_EXPIRY * self._settings.lease_seconds:
+        if self._is_safe(self._renewed_at):
             return
         logger.warning("leases run out", extra={"action": "delivery_leases_run_out"})
         for _, task in list(self._held.values()):
