@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from engine.chat.changes import ChatChange
 from engine.chat.content import text_of
 from engine.chat.ids import ChatId, MessageId
-from engine.stream.events import Event
+from engine.stream.episode import START
+from engine.stream.events import Event, LivePart, TextDelta
 from engine.stream.follower import ChatFollower
 from engine.stream.live_chat import LiveChat
 from engine.stream.part_buffer import PartBuffer
-from engine.stream.relay import Relay
+from engine.stream.relay import Relay, Subscription
 from engine.stream.relay_memory import MemoryRelay
 from engine.stream.relay_redis import RedisRelay
 from engine.stream.stream_loop import StreamLoop
@@ -137,3 +139,26 @@ async def stream_loop(
         polling.cancel()
         with suppress(asyncio.CancelledError):
             await polling
+
+
+class Ear:
+    """A subscription and what it heard."""
+
+    def __init__(self, relay: Relay, chat_id: ChatId) -> None:
+        self.changes: list[ChatChange] = []
+        self.tells = 0
+        self.subscription: Subscription = relay.subscribe(
+            chat_id, on_change=self.changes.append, on_parts=self._count
+        )
+
+    def _count(self) -> None:
+        self.tells += 1
+
+    @property
+    def text(self) -> str:
+        """The text of the newest episode."""
+        buffer = self.subscription.buffer
+        parts: list[LivePart] = []
+        if buffer is not None:
+            parts = [event.part for event in buffer.read(START).events]
+        return "".join(part.text for part in parts if isinstance(part, TextDelta))
