@@ -19,7 +19,7 @@ from adapters.http.errors import Problem, ProblemCode, not_found
 from adapters.http.open_streams import OpenStreams
 from adapters.http.openapi import PREFIX, document
 from adapters.http.queries import no_query
-from adapters.http.request_body import read_json
+from adapters.http.request_body import BODY_SECONDS, read_json
 from config.secret import Secret
 from engine.api import Engine, StoreUnavailable, check_dynamic_tools
 
@@ -42,6 +42,7 @@ class HttpAdapter:
         admin_token: Secret | None,
         bots: Sequence[str] = ("assistant",),
         body_bytes_max: int = BODY_BYTES_MAX,
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         """`bots`: the names that a chat may ask for, the default first."""
         self._streams = OpenStreams()
@@ -54,6 +55,7 @@ class HttpAdapter:
         )
         self._authenticator = Authenticator(engine, admin_token)
         self._body_bytes_max = body_bytes_max
+        self._body_seconds = body_seconds
         self._methods = [(_pattern(endpoint.path), endpoint.method) for endpoint in ENDPOINTS]
         self._methods.append((_pattern(DOCUMENT_PATH), "GET"))
         self._document = views.encode(document(ENDPOINTS))
@@ -90,7 +92,9 @@ class HttpAdapter:
                 no_query(list(request.query.items()))
             body = None
             if endpoint.takes is not None:
-                body = await read_json(request, bytes_max=self._body_bytes_max)
+                body = await read_json(
+                    request, bytes_max=self._body_bytes_max, seconds=self._body_seconds
+                )
             call = Call(around=self._around, caller=caller, request=request, body=body)
             answer = await endpoint.run(call)
             return _response(answer) if isinstance(answer, Answer) else answer

@@ -13,7 +13,7 @@ BODY_SECONDS = 30.0
 """Time for a client to send its body; one that dribbles holds a connection, no more."""
 
 
-async def read_json(request: web.Request, *, bytes_max: int, seconds: float = BODY_SECONDS) -> Any:
+async def read_json(request: web.Request, *, bytes_max: int, seconds: float) -> Any:
     """The body's JSON value. Raises Problem 400, 408, 413 or 415."""
     kind = request.content_type
     if kind != "application/json" and not kind.endswith("+json"):

@@ -1,6 +1,7 @@
 """A real server with the HTTP API in front of a test's replica, and a client that calls it."""
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from engine.api import Engine
 ADMIN_TOKEN = "admin-token-of-the-test"
 API = "/api/v1"
 PATIENCE_SECONDS = 20.0
+LINE_BYTES_MAX = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,10 @@ class ApiClient:
             data = json.dumps(body).encode()
         if data is not None:
             sent.setdefault("Content-Type", "application/json")
+        # As a stream: the client warns of large bodies in one piece.
+        stream = None if data is None else io.BytesIO(data)
         async with self.session.request(
-            method, self.url(path), data=data, headers=sent, params=list(params)
+            method, self.url(path), data=stream, headers=sent, params=list(params)
         ) as response:
             raw = await response.read()
             return Reply(response.status, json.loads(raw) if raw else None, dict(response.headers))
@@ -97,8 +101,9 @@ async def until(api: ApiClient, chat_id: str, status: str) -> Any:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                chat = await api.get(f"/chats/{chat_id}")
-                if chat["status"] == status:
+                reply = await api.call("GET", f"/chats/{chat_id}")
+                chat = reply.body
+                if reply.status == 200 and chat["status"] == status:
                     return chat
                 await asyncio.sleep(0.01)
     except TimeoutError:
@@ -108,10 +113,14 @@ async def until(api: ApiClient, chat_id: str, status: str) -> Any:
 @asynccontextmanager
 async def serve_api(engine: Engine, **options: Any) -> AsyncIterator[ApiClient]:
     """Serve the API of this engine on a free port for the length of the block."""
-    adapter = HttpAdapter(engine, admin_token=Secret(ADMIN_TOKEN), **options)
+    options = {"admin_token": Secret(ADMIN_TOKEN), **options}
+    adapter = HttpAdapter(engine, **options)
     application = web.Application()
     application.add_routes(adapter.routes())
-    async with serve(application) as base, aiohttp.ClientSession() as session:
+    async with (
+        serve(application) as base,
+        aiohttp.ClientSession(read_bufsize=LINE_BYTES_MAX) as session,
+    ):
         yield ApiClient(session, base, adapter)
         adapter.close()
 

@@ -370,6 +370,25 @@ async def test_question_is_answered_by_the_values_of_its_form(
     assert "Marigold" in str(model.streamed[-1].body["messages"])
 
 
+async def test_answer_must_be_one_thing(api: ApiClient, model: FakeModel) -> None:
+    chat_id = await ask(api, model, Call("ask_harbour", {}, id="call_1"), dynamic_tools=[ASK])
+    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
+    path = f"/chats/{chat_id}/actions/{action['id']}"
+    bodies: tuple[dict[str, Any], ...] = (
+        {},
+        {"option": 0, "result": 1},
+        {"option": -1},
+        {"option": True},
+        {"values": []},
+        {"values": {}, "is_error": True},
+    )
+    for body in bodies:
+        reply = await api.call("POST", path, body)
+        assert (reply.status, reply.body["code"]) == (422, "invalid_fields"), body
+    await api.post(path, {"result": "no such boat", "is_error": True})
+    await until(api, chat_id, "waiting")
+
+
 async def test_action_of_another_chat_is_not_found(api: ApiClient, model: FakeModel) -> None:
     chat_id = await ask(api, model, Call("ask_people", {"question": "Which boat?"}))
     (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]

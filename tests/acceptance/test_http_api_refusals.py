@@ -1,0 +1,385 @@
+"""Bad requests to the HTTP API: each gets a clear error of the one shape, and nothing is lost."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from openapi_spec_validator import validate
+from yarl import URL
+
+from adapters.http.endpoints import ENDPOINTS
+from tests.acceptance.api_client import API, ApiClient, serve_api, until
+from tests.fakes.postgres import PostgresServer
+from tests.fakes.replica import TestReplica
+
+BODIES = [endpoint for endpoint in ENDPOINTS if endpoint.takes]
+
+
+@pytest.fixture
+async def api(database_url: str) -> AsyncIterator[ApiClient]:
+    async with (
+        TestReplica.start(database_url, works=False) as replica,
+        serve_api(replica.engine) as client,
+    ):
+        yield client
+
+
+def filled(path: str, chat_id: object = None) -> str:
+    """A path of the table with ids in it."""
+    path = path.replace("{chat_id}", str(chat_id or uuid4()))
+    for name in ("message_id", "queued_id", "action_id", "token_id"):
+        path = path.replace(f"{{{name}}}", "987654321")
+    return path
+
+
+async def make(api: ApiClient) -> str:
+    return str((await api.post("/chats", {"content": "Good morning"}))["id"])
+
+
+# -- the document ----------------------------------------------------------------------------------
+
+
+async def test_document_is_valid_and_needs_no_token(api: ApiClient) -> None:
+    reply = await api.as_caller(None).call("GET", "/openapi.json")
+    assert (reply.status, reply.body["openapi"]) == (200, "3.1.0")
+    validate(reply.body)
+
+
+async def test_every_documented_route_is_there_and_no_other(api: ApiClient) -> None:
+    document = (await api.call("GET", "/openapi.json")).body
+    documented = {
+        (method.upper(), path.removeprefix(API))
+        for path, item in document["paths"].items()
+        for method in item
+    }
+    assert documented == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    for method, path in documented:
+        reply = await api.as_caller(None).call(method, filled(path))
+        assert reply.body["code"] == "unauthorized", (method, path)
+
+
+async def test_statuses_of_errors_are_documented(api: ApiClient) -> None:
+    document = (await api.call("GET", "/openapi.json")).body
+    chat_id = await make(api)
+    for endpoint in ENDPOINTS:
+        if endpoint.is_stream:
+            continue
+        reply = await api.call(
+            endpoint.method,
+            filled(endpoint.path, chat_id),
+            [] if endpoint.takes else None,
+        )
+        item = document["paths"][API + endpoint.path][endpoint.method.lower()]
+        assert str(reply.status) in item["responses"], (endpoint.name, reply)
+
+
+# -- who calls -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic YWRtaW46eA==", "Bearer ünïcode"],
+)
+async def test_request_without_a_valid_token_is_refused(
+    api: ApiClient, authorization: str | None
+) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    reply = await api.as_caller(None).call("GET", "/chats", headers=headers)
+    assert (reply.status, reply.body["code"]) == (401, "unauthorized")
+    assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+async def test_without_an_admin_token_nobody_is_the_admin(database_url: str) -> None:
+    async with (
+        TestReplica.start(database_url, works=False) as replica,
+        serve_api(replica.engine, admin_token=None) as api,
+    ):
+        for token in ("", "None", "admin"):
+            assert (await api.as_caller(token).call("GET", "/tokens")).status == 401
+
+
+# -- what is called --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["", "/", "/nothing", "/chats/", f"/chats/{uuid4()}/nothing"])
+async def test_unknown_path_is_not_found(api: ApiClient, path: str) -> None:
+    reply = await api.call("GET", path)
+    assert (reply.status, reply.body["code"]) == (404, "not_found")
+
+
+async def test_wrong_method_says_which_ones_go(api: ApiClient) -> None:
+    reply = await api.call("PUT", "/chats")
+    assert (reply.status, reply.body["code"]) == (405, "method_not_allowed")
+    assert reply.headers["Allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize("chat_id", [str(UUID(int=7)), "not-a-chat", "00", "%00"])
+async def test_chat_that_is_not_there_is_not_found(api: ApiClient, chat_id: str) -> None:
+    bodies: dict[str, Any] = {
+        "NewMessage": {"content": "Hello"},
+        "MessageEdit": {"content": "Hello"},
+        "QueuedEdit": {"content": "Hello"},
+        "ToolResults": {"results": []},
+        "ActionAnswer": {"result": 1},
+    }
+    for endpoint in ENDPOINTS:
+        if "{chat_id}" in endpoint.path:
+            path = filled(endpoint.path.replace("{chat_id}", chat_id))
+            reply = await api.call(endpoint.method, path, bodies.get(endpoint.takes or ""))
+            assert (reply.status, reply.body["code"]) == (404, "not_found"), endpoint.name
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 30, "1.5", "٣"])
+async def test_message_that_is_not_there_is_not_found(api: ApiClient, number: str) -> None:
+    chat_id = await make(api)
+    reply = await api.call("PATCH", f"/chats/{chat_id}/messages/{number}", {"content": "Hello"})
+    assert reply.status == 404
+
+
+# -- bodies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"nonsense",
+        b'{"content": NaN}',
+        b'{"content": 1e999}',
+        b'{"content": "\xff"}',
+        b"\xef\xbb\xbf{}",
+        b"[" * 100_000,
+        b'{"content": ' + b"9" * 5000 + b"}",
+        b'{"content": "a"} trailing',
+    ],
+    ids=["none", "cut", "word", "nan", "inf", "latin", "bom", "deep", "digits", "trailing"],
+)
+async def test_malformed_json_is_said_with_where(api: ApiClient, data: bytes) -> None:
+    for endpoint in BODIES:
+        reply = await api.call(endpoint.method, filled(endpoint.path), data=data)
+        assert (reply.status, reply.body["code"]) == (400, "malformed_json"), reply
+        assert reply.body["detail"]
+
+
+async def test_body_that_is_not_called_json_is_refused(api: ApiClient) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for endpoint in BODIES:
+        path = filled(endpoint.path)
+        reply = await api.call(endpoint.method, path, data=b"a=b", headers=headers)
+        assert (reply.status, reply.body["code"]) == (415, "unsupported_media_type")
+
+
+async def test_body_of_ten_megabytes_is_refused(api: ApiClient) -> None:
+    body = json.dumps({"content": "a" * 10_000_000}).encode()
+    reply = await api.call("POST", "/chats", data=body)
+    assert (reply.status, reply.body["code"]) == (413, "body_too_large")
+    assert (await api.get("/chats"))["chats"] == []
+
+
+async def test_body_without_a_length_is_refused_when_it_grows_too_large(api: ApiClient) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"content": "'
+        for _ in range(40):
+            yield b"a" * 100_000
+        yield b'"}'
+
+    headers = {**api.authorization, "Content-Type": "application/json"}
+    async with api.session.post(api.url("/chats"), data=pieces(), headers=headers) as response:
+        assert response.status == 413
+        assert (await response.json())["code"] == "body_too_large"
+
+
+async def test_body_that_unfolds_into_too_much_is_refused(api: ApiClient) -> None:
+    bomb = gzip.compress(json.dumps({"content": "a" * 10_000_000}).encode())
+    assert len(bomb) < 20_000
+    reply = await api.call("POST", "/chats", data=bomb, headers={"Content-Encoding": "gzip"})
+    assert (reply.status, reply.body["code"]) == (413, "body_too_large")
+
+
+async def test_body_that_is_not_encoded_as_it_says_is_refused(api: ApiClient) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    reply = await api.call("POST", "/chats", data=b"not gzip at all", headers=headers)
+    assert (reply.status, reply.body["code"]) == (400, "malformed_json")
+
+
+@pytest.mark.parametrize("body", [[], "text", 1, None, True])
+async def test_body_that_is_no_object_is_refused(api: ApiClient, body: Any) -> None:
+    reply = await api.call("POST", "/chats", data=json.dumps(body).encode())
+    assert (reply.status, reply.fields[0]) == (422, "body")
+
+
+async def test_unknown_field_is_named_with_the_one_that_was_meant(api: ApiClient) -> None:
+    reply = await api.call("POST", "/chats", {"content": "Hello", "lables": {}, "zzz": 1})
+    assert (reply.status, reply.body["code"]) == (400, "unknown_fields")
+    assert reply.body["validations"] == [
+        {"field": "lables", "detail": "is not known here; did you mean labels?"},
+        {"field": "zzz", "detail": "is not known here"},
+    ]
+
+
+async def test_all_mistakes_are_told_at_once(api: ApiClient) -> None:
+    body = {
+        "content": "  ",
+        "bot": "nobody",
+        "title": "t" * 201,
+        "model": 5,
+        "labels": {"": "x", "a": 1},
+        "dynamic_tools": [{"name": "not a name"}],
+    }
+    reply = await api.call("POST", "/chats", body)
+    assert (reply.status, reply.body["code"]) == (422, "invalid_fields")
+    assert set(reply.fields) == {
+        "content",
+        "bot",
+        "title",
+        "model",
+        "labels.",
+        "labels.a",
+        "dynamic_tools[0].name",
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "",
+        " \n",
+        [],
+        [{"type": "text", "text": ""}],
+        [{"type": "tool-call", "tool_call_id": "x", "tool_name": "y"}],
+        [{"type": "text"}],
+        [{"type": "text", "text": "a", "html": "b"}],
+        [{"type": "file", "name": "a", "media_type": "b", "size": -1}],
+        ["text"],
+        {"text": "a"},
+        7,
+        "a\ud800b",
+        [{"type": "text", "text": "\udfff"}],
+    ],
+    ids=repr,
+)
+async def test_content_that_is_none_is_refused(api: ApiClient, content: Any) -> None:
+    """A lone surrogate is no text: 422 naming the field."""
+    for path in ("/chats", f"/chats/{await make(api)}/messages"):
+        reply = await api.call("POST", path, {"content": content})
+        assert reply.status in (400, 422)
+        assert reply.fields[0].startswith("content"), reply
+
+
+async def test_nul_and_other_odd_text_comes_back_as_it_was(api: ApiClient) -> None:
+    text = "a\x00b \\u0000 \ue000\ue001 \U0001f9f5 \u202e \x7f"
+    chat = await api.post("/chats", {"content": text, "title": text, "labels": {"k\x00": text}})
+    assert (chat["title"], chat["labels"]) == (text, {"k\x00": text})
+    page = await api.get(f"/chats/{chat['id']}/messages")
+    assert page["messages"][0]["content"] == [{"type": "text", "text": text}]
+
+
+async def test_value_that_is_nested_too_deeply_is_refused(api: ApiClient) -> None:
+    chat_id = await make(api)
+    deep: Any = 1
+    for _ in range(100):
+        deep = [deep]
+    body = {"results": [{"tool_call_id": "x", "result": deep}]}
+    reply = await api.call("POST", f"/chats/{chat_id}/tool-results", body)
+    assert (reply.status, reply.fields) == (422, ["results[0].result"])
+
+
+async def test_results_are_checked_before_they_are_submitted(api: ApiClient) -> None:
+    path = f"/chats/{await make(api)}/tool-results"
+    assert (await api.call("POST", path, {})).fields == ["results"]
+    one = {"tool_call_id": "x", "result": 1}
+    assert (await api.call("POST", path, {"results": [one, one]})).fields == ["results"]
+    lacking = await api.call("POST", path, {"results": [{"tool_call_id": "x"}]})
+    assert lacking.fields == ["results[0].result"]
+    idle = await api.call("POST", path, {"results": [one]})
+    assert (idle.status, idle.body["code"]) == (409, "no_action_pending")
+
+
+@pytest.mark.parametrize("key", ["", "a" * 256, "ü", "a\tb"])
+async def test_idempotency_key_that_is_none_is_refused(api: ApiClient, key: str) -> None:
+    reply = await api.call("POST", "/chats", {"content": "Hello"}, headers={"Idempotency-Key": key})
+    assert (reply.status, reply.fields) == (422, ["Idempotency-Key"])
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/chats", ("limit", "0"), "limit"),
+        ("/chats", ("limit", "201"), "limit"),
+        ("/chats", ("limit", "x"), "limit"),
+        ("/chats", ("cursor", "x"), "cursor"),
+        ("/chats", ("cursor", "MjAyNi0xMi0wMVQwMDowMDowMA"), "cursor"),
+        ("/chats", ("archived", "maybe"), "archived"),
+        ("/chats", ("label", "novalue"), "label"),
+        ("/chats", ("lable", "a:b"), "lable"),
+        ("/chats/{chat_id}", ("expand", "all"), "expand"),
+        ("/chats/{chat_id}/messages", ("before", "x"), "before"),
+        ("/chats/{chat_id}/messages", ("after", "-1"), "after"),
+        ("/chats/{chat_id}/actions", ("state", "closed"), "state"),
+        ("/chats/{chat_id}/stream", ("after_id", "x"), "after_id"),
+    ],
+)
+async def test_query_that_says_nothing_is_refused(
+    api: ApiClient, path: str, query: tuple[str, str], field: str
+) -> None:
+    reply = await api.call("GET", filled(path, await make(api)), params=[query])
+    assert reply.status in (400, 422)
+    assert reply.fields == [field]
+
+
+async def test_before_and_after_do_not_go_together(api: ApiClient) -> None:
+    path = f"/chats/{await make(api)}/messages"
+    reply = await api.call("GET", path, params=[("before", "1"), ("after", "1")])
+    assert (reply.status, reply.fields) == (422, ["after"])
+
+
+# -- a bad day -------------------------------------------------------------------------------------
+
+
+async def test_client_that_dribbles_is_let_go(database_url: str) -> None:
+    async with (
+        TestReplica.start(database_url, works=False) as replica,
+        serve_api(replica.engine, body_seconds=0.05) as api,
+    ):
+        url = URL(api.base)
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        writer.write(
+            f"POST {API}/chats HTTP/1.1\r\nHost: wren\r\nContent-Length: 100\r\n"
+            f"Authorization: Bearer {api.token}\r\n"
+            'Content-Type: application/json\r\n\r\n{"content"'.encode()
+        )
+        assert b" 408 " in await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_database_that_is_away_is_said_with_when_to_come_back(
+    api: ApiClient, postgres: PostgresServer
+) -> None:
+    chat_id = await make(api)
+    postgres.stop()
+    reply = await api.call("POST", f"/chats/{chat_id}/messages", {"content": "Hello"})
+    assert (reply.status, reply.body["code"]) == (503, "unavailable")
+    assert int(reply.headers["Retry-After"]) > 0
+    assert set(reply.body) == {"code", "message"}
+    postgres.start()
+    await until(api, chat_id, "pending")
+
+
+async def test_fault_of_ours_is_a_plain_500_without_a_trace(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_args: object, **_named: object) -> None:
+        raise RuntimeError("the secret inside")
+
+    monkeypatch.setattr("engine.api.Engine.read_chat", fail)
+    reply = await api.call("GET", f"/chats/{uuid4()}")
+    assert reply.status == 500
+    assert reply.body == {"code": "internal", "message": "Something went wrong here."}
+    assert [record.__dict__["action"] for record in caplog.records] == ["http_failed"]
