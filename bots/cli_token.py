@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bots.errors import OperatorError
 from config.settings import Settings
-from engine.store.tokens import TokenInfo, Tokens
+
+if TYPE_CHECKING:
+    from engine.store.tokens import TokenInfo, Tokens
 
 ROLES = ("client", "admin")
 Run = Callable[[dict[str, str], Callable[[Settings], Coroutine[Any, Any, None]]], None]
@@ -28,7 +30,7 @@ def token_commands(run: Run) -> click.Group:
     def create(environ: dict[str, str], *, name: str, role: str) -> None:
         """Make a token called NAME and print it. It cannot be shown again."""
 
-        async def work(tokens: Tokens) -> None:
+        async def work(tokens: "Tokens") -> None:
             token_id, secret = await tokens.create_token(name, role)
             click.echo(
                 f"Token {token_id} ({name}, {role}). Keep it; it is not shown again:", err=True
@@ -42,7 +44,7 @@ def token_commands(run: Run) -> click.Group:
     def list_(environ: dict[str, str]) -> None:
         """List all tokens, without their secrets."""
 
-        async def work(tokens: Tokens) -> None:
+        async def work(tokens: "Tokens") -> None:
             for info in await tokens.list_tokens():
                 click.echo(f"{info.id}\t{info.name}\t{info.role}\t{_standing(info)}")
 
@@ -54,7 +56,7 @@ def token_commands(run: Run) -> click.Group:
     def revoke(environ: dict[str, str], *, token_id: int) -> None:
         """Refuse the token TOKEN_ID from now on."""
 
-        async def work(tokens: Tokens) -> None:
+        async def work(tokens: "Tokens") -> None:
             if not await tokens.revoke_token(token_id):
                 what = f"there is no token {token_id}, or it is revoked already"
                 raise OperatorError(what, mend="see `threadwright token list`")
@@ -65,10 +67,11 @@ def token_commands(run: Run) -> click.Group:
     return token
 
 
-async def _with_tokens(settings: Settings, work: Callable[[Tokens], Awaitable[None]]) -> None:
+async def _with_tokens(settings: Settings, work: Callable[["Tokens"], Awaitable[None]]) -> None:
     from bots.embedded_database import database_address
     from engine.store.migrate import migrate
     from engine.store.pool import open_pool
+    from engine.store.tokens import Tokens
 
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(database_address(settings, _say))
@@ -78,7 +81,7 @@ async def _with_tokens(settings: Settings, work: Callable[[Tokens], Awaitable[No
         await work(Tokens(pool))
 
 
-def _standing(info: TokenInfo) -> str:
+def _standing(info: "TokenInfo") -> str:
     if info.revoked_at:
         return f"revoked {info.revoked_at:%Y-%m-%d %H:%M}"
     return f"last used {info.last_used_at:%Y-%m-%d %H:%M}" if info.last_used_at else "unused"

@@ -195,12 +195,6 @@ class StreamSettings:
     coalesce_ms: int = setting(
         30, "Parts of this long are sent to other replicas together.", at_least=0, at_most=5000
     )
-    subscriber_bytes_max: int = setting(
-        1_000_000,
-        "Unread live parts of one reader; beyond it the reader is reset.",
-        at_least=10_000,
-        at_most=1_000_000_000,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,9 +283,7 @@ class LogSettings:
 class Settings:
     """The whole configuration of one process."""
 
-    state_dir: str = setting(
-        "~/.local/state/threadwright", "Folder for the embedded database."
-    )
+    state_dir: str = setting("~/.local/state/threadwright", "Folder for the embedded database.")
     secret_key: Secret | None = setting(
         None, "Key for signing sessions of the console; the same on every replica."
     )

@@ -35,10 +35,10 @@ from engine.chat.ids import ChatId, MessageId, RunnerId
 from engine.chat.view import ChatView, ShownStatus
 from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
 from engine.stream.events import Event, StatusEvent
-from engine.stream.live_chat import LiveChat
 from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool
+from tests.fakes.live_chat import LiveChat
 
 ADA = Author(identity="test:ada", name="Ada")
 BO = Author(identity="test:bo", name="Bo")

@@ -14,12 +14,12 @@ from engine.chat.ids import ChatId, MessageId
 from engine.stream.episode import START
 from engine.stream.events import Event, LivePart, TextDelta
 from engine.stream.follower import ChatFollower
-from engine.stream.live_chat import LiveChat
 from engine.stream.part_buffer import PartBuffer
 from engine.stream.relay import Relay, Subscription
 from engine.stream.relay_memory import MemoryRelay
 from engine.stream.relay_redis import RedisRelay
 from engine.stream.stream_loop import StreamLoop
+from tests.fakes.live_chat import LiveChat
 from tests.unit.engine.stream.committed import CommittedChats
 
 PATIENCE_SECONDS = 10.0

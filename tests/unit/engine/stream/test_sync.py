@@ -11,7 +11,6 @@ from engine.chat.errors import ChatError, ErrorKind, RetryState
 from engine.chat.ids import MessageId
 from engine.chat.snapshot import ChatStatus
 from engine.stream.events import ErrorEvent, Event, HistoryReset, MessageEvent, StatusEvent
-from engine.stream.live_chat import LiveChat
 from engine.stream.sync import (
     FROM_THE_START,
     Cursor,
@@ -23,6 +22,7 @@ from engine.stream.sync import (
     is_news,
     restart_after,
 )
+from tests.fakes.live_chat import LiveChat
 from tests.unit.engine.stream.committed import CommittedChat
 
 BROKEN = ChatError(kind=ErrorKind.GENERIC, message="The model is broken.")
