@@ -181,7 +181,11 @@ class _TextCutter:
             return
 
     def _is_blank_at(self, at: int) -> bool:
-        return at >= len(self._text) or self._text[at].isspace() or at in self._hard_breaks
+        return at >= len(self._text) or at in self._hard_breaks or self._is_gap(at)
+
+    def _is_gap(self, at: int) -> bool:
+        """White space that can be left out; one that carries a mark cannot."""
+        return self._text[at].isspace() and is_boundary(self._text, at + 1)
 
     def _is_line_end(self, at: int) -> bool:
         return self._text[at : at + 1] == "\n" or at in self._hard_breaks
@@ -195,7 +199,7 @@ class _TextCutter:
     def _cut_at(self, end: int) -> Cut:
         text = self._text
         rest = end + 1 if end in self._hard_breaks else end
-        while rest < len(text) and text[rest].isspace():
+        while rest < len(text) and self._is_gap(rest):
             rest += 1
         reopen = "".join(m.text for m in self._pairs if m.start < end <= m.partner)
         return Cut(

@@ -31,6 +31,7 @@ _FILL_MIN = 0.5
 """A page is cut before a block, rather than inside it, when this share of the page is filled."""
 _WHOLE_FILL_MIN = 0.25
 """The same, for code and tables that fit a page of their own."""
+_INDENTS = ("    ", "\t")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,8 +328,10 @@ class _PageFill:
         column = Position(at=position.at - leaf.content.rfind("\n", 0, position.at) - 1)
         if leaf.is_fenced:
             return self._cursor_after(self._lines(first, first + 1), line, column)
+        # Only code by indentation is still code when it begins at a later line.
         text = self._lines(line, line + 1)
-        if text.startswith(("    ", "\t")) and not text.isspace():
+        is_indented = self._lines(first, first + 1).startswith(_INDENTS)
+        if is_indented and text.startswith(_INDENTS) and not text.isspace():
             return self._cursor_after("", line, column)
         return None
 

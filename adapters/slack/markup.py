@@ -13,7 +13,7 @@ from adapters.delivery.markdown_tree import Item, Leaf, LeafKind, Quote, parse_b
 from adapters.delivery.page_pieces import Piece, cell_text, record_text
 from adapters.delivery.pagination import join_pieces
 from adapters.delivery.plain_text import clean, display_width, is_blank
-from adapters.slack.markup_inline import ZERO_WIDTH_SPACE, InlineWriter, escape
+from adapters.slack.markup_inline import InlineWriter, break_fences, escape
 
 _BULLETS = ("•", "◦", "▪")
 _INDENT = "    "
@@ -56,7 +56,7 @@ class MrkdwnRenderer:
                 lines = self._inline.lines(parse_inline(piece.text, self._names), ("*",))
                 return _prefixed(piece, lines)
             case LeafKind.MATH:
-                return _prefixed(piece, escape(piece.text).split("\n"))
+                return _prefixed(piece, break_fences(escape(piece.text)).split("\n"))
             case LeafKind.CODE:
                 return _marker_line(piece) + _code_block(piece.text)
             case LeafKind.TABLE:
@@ -118,13 +118,7 @@ def _code_block(text: str) -> str:
     """A fence without a language line, which Slack would show as code."""
     if is_blank(text):
         return ""
-    # Three in a row would end the block.
-    broken = (
-        escape(text)
-        .replace("```", f"``{ZERO_WIDTH_SPACE}`")
-        .replace("```", f"``{ZERO_WIDTH_SPACE}`")
-    )
-    return f"```\n{broken}\n```"
+    return f"```\n{break_fences(escape(text))}\n```"
 
 
 def _table_text(leaf: Leaf, rows: Sequence[Sequence[str]]) -> str:

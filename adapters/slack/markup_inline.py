@@ -74,6 +74,17 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def break_fences(text: str) -> str:
+    """Text with no three backticks in a row, which would open or close a code block."""
+    if "```" not in text:
+        return text
+    return re.sub("`{3,}", lambda run: _pairs_of_ticks(len(run[0])), text)
+
+
+def _pairs_of_ticks(count: int) -> str:
+    return ZERO_WIDTH_SPACE.join(["``"] * (count // 2) + ["`"] * (count % 2))
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """Escaped text under one set of markers. Literal runs may hold characters that Slack styles."""
@@ -236,7 +247,7 @@ class _Line:
 
     def finish(self) -> str:
         self._close(0)
-        line = "".join(self._parts)
+        line = break_fences("".join(self._parts))
         # Slack takes an escaped > at the start of a line for a quote, too.
         return ZERO_WIDTH_SPACE + line if line.startswith("&gt;") else line
 
@@ -282,9 +293,6 @@ def _is_edge(character: str) -> bool:
 
 def _break_markers(text: str, used: set[str]) -> str:
     """Put a zero-width space behind each literal marker that Slack would read as a style."""
-    if "```" in text:
-        # No three in a row, or Slack opens a code block.
-        text = re.sub("`{3,}", lambda run: _pairs_of_ticks(len(run[0])), text)
     last_closer = {marker: _last_closer(text, marker) for marker in "*_~"}
     parts: list[str] = []
     start = 0
@@ -294,10 +302,6 @@ def _break_markers(text: str, used: set[str]) -> str:
             parts += text[start : match.end()], ZERO_WIDTH_SPACE
             start = match.end()
     return "".join(parts) + text[start:] if parts else text
-
-
-def _pairs_of_ticks(count: int) -> str:
-    return ZERO_WIDTH_SPACE.join(["``"] * (count // 2) + ["`"] * (count % 2))
 
 
 def _last_closer(text: str, marker: str) -> int:

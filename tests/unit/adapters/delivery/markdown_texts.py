@@ -73,3 +73,40 @@ def markdown_texts(draw: st.DrawFn, *, blocks_max: int = 12) -> str:
         parts.append(text.replace("{{", "{").replace("}}", "}"))
         parts.append(draw(st.sampled_from(("\n\n", "\n\n", "\n", "\n\n\n\n"))))
     return "".join(parts)
+
+
+_SOUP = (
+    *("a", "b ", "word word word ", "重要", "👩\u200d💻", "e\u0301", "\ud83d", "\ude00", "\0"),
+    *(
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        "  ",
+        "\n    ",
+        "\n- ",
+        "\n1. ",
+        "\n> ",
+        "\n# ",
+        "\n---\n",
+        "\n===\n",
+    ),
+    *("`", "``", "```", "\n```\n", "**", "*", "_", "~~", "$", "$$", "\n$$\n", "\\", "\\(", "\\)"),
+    *(
+        "[",
+        "](",
+        ")",
+        "[x](https://e.com)",
+        "http://x.y/z ",
+        "<",
+        ">",
+        "&",
+        "&amp;",
+        "<br>",
+        "<!here>",
+    ),
+    *("|", "{\n", '{\n"k":1\n}'),
+)
+
+markup_soup = st.lists(st.sampled_from(_SOUP), max_size=250).map("".join)
+"""Text in which every construct meets every other, most of them broken. It holds no tables."""

@@ -11,8 +11,9 @@ from adapters.delivery.markdown_tree import Leaf, parse_blocks
 from adapters.delivery.page_pieces import PageLimit
 from adapters.delivery.pagination import FrozenPage, Pages, paginate
 from adapters.delivery.plain_text import is_blank, is_boundary
-from adapters.slack.markup import MrkdwnRenderer
-from tests.unit.adapters.delivery.markdown_texts import markdown_texts
+from adapters.slack.markup import MrkdwnRenderer, render_mrkdwn
+from tests.unit.adapters.delivery.markdown_texts import markdown_texts, markup_soup
+from tests.unit.adapters.slack.markdown_cases import letters, shown
 
 RENDERER = MrkdwnRenderer()
 LIMIT = PageLimit(chars_max=3900)
@@ -85,6 +86,18 @@ def test_no_text_breaks_it(text: str, size: int) -> None:
     assert all(RENDERER.size(page.text) <= size for page in live.pages)
     for before, after in pairwise(pages):
         assert is_boundary(before + after, len(before))
+
+
+@quick
+@given(markup_soup, st.sampled_from((160, 900)))
+def test_broken_markup_loses_nothing_to_the_cuts(markdown: str, size: int) -> None:
+    pages = pages_of(markdown, PageLimit(chars_max=size))
+    assert letters(" ".join(shown(page) for page in pages)) == letters(
+        shown(render_mrkdwn(markdown))
+    )
+    for page in pages:
+        assert sum(line == "```" for line in page.split("\n")) % 2 == 0
+        assert not re.search(r"<(?!https?:|mailto:)", page)
 
 
 def test_blank_texts_have_no_pages() -> None:

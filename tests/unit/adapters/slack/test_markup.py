@@ -271,6 +271,8 @@ def test_an_empty_code_block_is_not_shown() -> None:
 
 def test_a_literal_run_of_backticks_opens_no_code_block() -> None:
     assert "```" not in render_mrkdwn("a ``` b ```` c `````")
+    assert "```" not in render_mrkdwn("$$\n```\n$$")
+    assert "```" not in render_mrkdwn("a `` `` b``$`x`$")
 
 
 def test_bare_json_keeps_its_lines() -> None:
@@ -325,7 +327,7 @@ def test_code_is_unchanged_byte_for_byte(code: str) -> None:
     assert ("\n".join(code_blocks(text)) or code) == code or not code.strip()
 
 
-@given(st.text(alphabet=st.sampled_from("ab *_~`[]()!<>\\$\n重、"), max_size=60))
+@given(st.text(alphabet=st.sampled_from("ab *_~`[]!<>\\$\n重、"), max_size=60))
 def test_inline_text_keeps_its_letters(source: str) -> None:
     parse_inline(source)
     letters = [character for character in source if character.isalnum()]
