@@ -13,7 +13,8 @@ from enum import StrEnum
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from adapters.delivery.reply_view import ItemKey, ReplyView
+from adapters.delivery.reply_items import ItemKey
+from adapters.delivery.reply_view import ReplyView
 from engine.chat.ids import MessageId
 
 _NONCES = UUID("6f1d4a52-2a0c-4d6b-9b2e-5a1f0c7e9d34")

@@ -1,12 +1,13 @@
 """Items cut into what a platform can show, with the cutting done once per stretch of text (pure)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adapters.contract import Outgoing, Page, Question
 from adapters.delivery.delivery_plan import WantedItem, WantedPage, hash_of
 from adapters.delivery.page_pieces import PageLimit, Renderer
 from adapters.delivery.pagination import Pages, paginate
-from adapters.delivery.reply_view import NO_ANSWER, Item, ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_view import NO_ANSWER
 
 ACTIVITY_ROOM = 80
 """Characters kept free on a page for the line about what takes time."""
@@ -50,10 +51,6 @@ class ItemCutter:
         if isinstance(item, QuestionItem):
             return _cut_question(item)
         return self._cut_reply(item)
-
-    def forget(self) -> None:
-        """Drop what was kept for growing texts."""
-        self._cuts.clear()
 
     def _cut_reply(self, item: ReplyItem) -> CutItem:
         cut = self._pages_of(item)
@@ -119,8 +116,3 @@ def _cut_question(item: QuestionItem) -> CutItem:
     )
     page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
     return CutItem(wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,))
-
-
-def renamed(cut: CutItem, key: ItemKey) -> CutItem:
-    """The same pages under the key that they are known by."""
-    return replace(cut, wanted=replace(cut.wanted, key=key))

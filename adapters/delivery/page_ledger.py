@@ -5,7 +5,6 @@ delivered after it. Drafts are noted as such once and then edited without writin
 next makes them final anyway. A refused write means that another replica has the delivery.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -19,30 +18,16 @@ from adapters.delivery.delivery_plan import (
     PageState,
     nonce_of,
 )
-from adapters.delivery.reply_view import ItemKey
-from engine.api import Delivery, Engine, Receipt, ReceiptState, StoreUnavailable
+from adapters.delivery.patience import patiently
+from adapters.delivery.reply_items import ItemKey
+from engine.api import Delivery, Engine, Receipt, ReceiptState
 
-RETRY_SECONDS = 0.5
-"""How long to wait before asking a database again that was out of reach."""
 Answer = TypeVar("Answer")
 PageId = tuple[ItemKey, int]
 
 
 class LeaseLost(Exception):
     """Another replica delivers this now. Stop at once."""
-
-
-async def patiently(call: Callable[[], Awaitable[Answer]], *, seconds: float) -> Answer:
-    """The call's answer, asked again while the database is out of reach, for so long at most."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
-    while True:
-        try:
-            return await call()
-        except StoreUnavailable:
-            if loop.time() + RETRY_SECONDS > deadline:
-                raise
-        await asyncio.sleep(RETRY_SECONDS)
 
 
 class PageLedger:

@@ -4,9 +4,6 @@ Theory of operation. A turn is a user message and all that answers it. Its reply
 assistant messages, joined, with a line for what it is doing now and a line for how it ended if not
 well. A question to people stands where it was asked, so it divides the reply into segments: what is
 said after the answer appears below it. Reasoning is never shown.
-
-An item's key names the turn by its user message and that message's source. An edited message is a
-new one with the same source, which is how its reply takes over the pages of the old reply.
 """
 
 import json
@@ -19,6 +16,7 @@ import msgspec
 
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
 from adapters.delivery.plain_text import is_blank
+from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Finish, Message, Role, ToolCallPart, ToolResultPart, text_of
 from engine.chat.errors import ChatError, ErrorKind
@@ -41,70 +39,6 @@ ENDINGS = {
     Finish.INCOMPLETE: "*The answer broke off here.*",
     Finish.INTERRUPTED: STOPPED,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemKey:
-    """Names an item over its whole life. `turn_id` and `segment` for replies, `action_id` else."""
-
-    turn_id: MessageId = NO_MESSAGE
-    source_key: str | None = None
-    segment: int = 0
-    action_id: ActionId | None = None
-
-    def __str__(self) -> str:
-        """`reply:12`, `reply:12.1@T1:C1:1700000000.000100`, `action:7`."""
-        if self.action_id is not None:
-            return f"action:{self.action_id}"
-        segment = f".{self.segment}" if self.segment else ""
-        source = f"@{self.source_key}" if self.source_key else ""
-        return f"reply:{self.turn_id}{segment}{source}"
-
-    @staticmethod
-    def parse(text: str) -> "ItemKey | None":
-        """The key that `str` gave; None for another writer's."""
-        kind, _, rest = text.partition(":")
-        head, at, source = rest.partition("@")
-        number, _, segment = head.partition(".")
-        if not number.isdecimal() or not (segment or "0").isdecimal():
-            return None
-        if kind == "action":
-            return ItemKey(action_id=ActionId(int(number)))
-        if kind != "reply":
-            return None
-        return ItemKey(
-            turn_id=MessageId(int(number)),
-            source_key=source if at else None,
-            segment=int(segment or 0),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyItem:
-    """One run of text. `is_growing`: more is to come, so what is shown is a draft.
-
-    `activity`: a line below the text for now, about what takes time. It is no part of the text,
-    which only grows.
-    """
-
-    key: ItemKey
-    markdown: str
-    activity: str = ""
-    is_growing: bool = False
-    can_stop: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionItem:
-    """One question to people, open or closed. `outcome`: what became of it, once it is closed."""
-
-    key: ItemKey
-    form: Form
-    state: ActionState
-    outcome: str = ""
-
-
-Item = ReplyItem | QuestionItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

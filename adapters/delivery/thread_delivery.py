@@ -13,25 +13,18 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import assert_never
 
-from adapters.contract import MessageRef, Outgoing, Place, Surface
+from adapters.contract import MessageRef, Place, Surface
 from adapters.delivery.call_times import CallTimes, Method
-from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
-from adapters.delivery.delivery_plan import (
-    Delete,
-    Edit,
-    LookUp,
-    Operation,
-    Post,
-    Seal,
-    adopt,
-    plan,
-)
-from adapters.delivery.item_pages import CutItem, ItemCutter
+from adapters.delivery.chat_watch import ChatWatch
+from adapters.delivery.delivery_plan import Delete, Edit, LookUp, Operation, Post, Seal
 from adapters.delivery.pacing import EditPacer, Wait
-from adapters.delivery.page_ledger import LeaseLost, PageLedger, patiently
+from adapters.delivery.page_ledger import LeaseLost, PageLedger
 from adapters.delivery.page_pieces import Renderer
-from adapters.delivery.reply_view import ItemKey, ReplyItem, ReplyView, view_of
+from adapters.delivery.patience import patiently
+from adapters.delivery.reply_items import ItemKey
+from adapters.delivery.reply_view import ReplyView
 from adapters.delivery.wakeup import Wakeup
+from adapters.delivery.wanted_thread import WantedThread
 from adapters.errors import (
     Denied,
     Gone,
@@ -40,9 +33,7 @@ from adapters.errors import (
     SurfaceError,
     Unavailable,
 )
-from engine.api import ChatFollower, Delivery, Engine
-from engine.chat.ids import MessageId
-from engine.stream.events import PartEvent
+from engine.api import Delivery, Engine
 
 logger = logging.getLogger(__name__)
 
@@ -103,16 +94,12 @@ class ThreadDelivery:
             thread=delivery.thread.thread,
         )
         self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
-        self._cutter = ItemCutter(renderer, page_size=surface.limits.page_size)
+        self._watch = ChatWatch(engine, delivery, patience_seconds=patience_seconds)
+        self._wanted = WantedThread(renderer, page_size=surface.limits.page_size)
         self._pacer = EditPacer(interval_ms_min=surface.limits.edit_interval_ms_min)
         self._pacers: dict[str, EditPacer] = {}
-        self._mirror = ChatMirror()
-        self._follower: ChatFollower | None = None
-        self._known_from = delivery.settled_message_id
         self._wakeup = Wakeup()
         self._look_ups: dict[tuple[ItemKey, int], float] = {}
-        self._pages: dict[tuple[ItemKey, int], tuple[Outgoing, str, bool]] = {}
-        self._wordless: dict[ItemKey, float] = {}
         self._failures = 0
         self._is_stopping = False
 
@@ -129,16 +116,15 @@ class ThreadDelivery:
         """Let go as soon as the call in flight is over."""
         self._is_stopping = True
         self._wakeup.ring()
-        if self._follower is not None:
-            self._follower.close()
+        self._watch.close()
 
     async def run(self) -> Ended:
         """Deliver until the chat rests. Raises LeaseLost, DeliveryFailed, or the store's errors."""
-        await self._ledger.load()
         try:
-            await self._begin()
+            await self._ledger.load()
+            await self._watch.begin()
             while not self._is_stopping:
-                view = self._look()
+                view = self._watch.view()
                 operations = self._plan(view)
                 if operations:
                     await self._next(operations)
@@ -147,95 +133,33 @@ class ThreadDelivery:
                 else:
                     await self._wait_for_change()
         finally:
-            if self._follower is not None:
-                self._follower.close()
+            self._watch.close()
         await self._release()
         return Ended.STOPPED
 
-    # -- following -------------------------------------------------------------------------------
+    # -- looking ---------------------------------------------------------------------------------
 
-    async def _begin(self) -> None:
-        settled = self.delivery.settled_message_id
-        await self._follow(MessageId(settled - 1) if settled else NO_MESSAGE)
-        if settled and settled not in self._mirror.messages:
-            # What was settled has been taken back, and with it everything after it.
-            self._known_from = NO_MESSAGE
-            self._mirror = ChatMirror()
-            await self._follow(NO_MESSAGE)
-        await self._read_actions()
+    def _plan(self, view: ReplyView) -> tuple[Operation, ...]:
+        if self._watch.mirror.preview_lost:
+            # What follows begins in mid-text: wait for the whole of it.
+            return ()
+        return self._wanted.plan(
+            view, self._ledger.pages, known_from=self._watch.known_from, now=self._clock()
+        )
+
+    async def _take(self) -> bool:
+        self._wakeup.clear()
+        return await self._watch.take()
 
     async def _wait_for_change(self) -> None:
         """Wait for something that could change what is shown; what is held back is not hurried."""
-        self._mirror.has_changed = False
-        if len(self._mirror.live_text) > HURRIED_TEXT_MAX:
+        mirror = self._watch.mirror
+        mirror.has_changed = False
+        if len(mirror.live_text) > HURRIED_TEXT_MAX:
             await self._wait_until(self._clock() + LOOK_SECONDS)
-        while not (self._mirror.has_changed or self._is_stopping) and self._follower is not None:
-            await self._follower.wait_for_news()
+        while not (mirror.has_changed or self._is_stopping):
+            await self._watch.wait_for_news()
             await self._take()
-
-    async def _follow(self, after_id: MessageId) -> None:
-        if self._follower is not None:
-            self._follower.close()
-        self._follower = self._engine.follow(self.delivery.chat_id, after_id=after_id)
-        await self._take()
-
-    async def _take(self) -> bool:
-        """Take in what is new; whether more than live text is."""
-        follower = self._follower
-        if follower is None or self._is_stopping:
-            return False
-        self._wakeup.clear()
-        events = await patiently(follower.take, seconds=self._patience_seconds)
-        self._mirror.apply(events)
-        if self._mirror.was_reset:
-            self._mirror.was_reset = False
-            if self.delivery.settled_message_id not in self._mirror.messages:
-                self._known_from = NO_MESSAGE
-            self._cutter.forget()
-        if self._mirror.needs_actions:
-            await self._read_actions()
-        return any(not isinstance(event, PartEvent) for event in events)
-
-    async def _read_actions(self) -> None:
-        chat_id = self.delivery.chat_id
-        actions = await patiently(
-            lambda: self._engine.read_actions(chat_id, only_open=False),
-            seconds=self._patience_seconds,
-        )
-        self._mirror.put_actions(actions)
-
-    # -- planning --------------------------------------------------------------------------------
-
-    def _look(self) -> ReplyView:
-        return view_of(
-            self._mirror,
-            after_turn=self.delivery.settled_message_id,
-            is_whole=self._known_from == NO_MESSAGE,
-        )
-
-    def _plan(self, view: ReplyView) -> tuple[Operation, ...]:
-        if self._mirror.preview_lost:
-            # What follows begins in mid-text: wait for the whole of it.
-            return ()
-        cuts: list[CutItem] = [self._cutter.cut(item) for item in view.items]
-        self._note_wordless(view)
-        known = {key for key, _ in self._ledger.pages}
-        wanted = adopt((cut.wanted for cut in cuts), known)
-        self._pages = {
-            (item.key, number): (page, item.pages[number].content_hash, item.pages[number].is_draft)
-            for item, cut in zip(wanted, cuts, strict=True)
-            for number, page in enumerate(cut.pages)
-        }
-        return plan(wanted, self._ledger.pages, view, known_from=self._known_from)
-
-    def _note_wordless(self, view: ReplyView) -> None:
-        """Remember since when an item has nothing to show but what it is doing."""
-        now = self._clock()
-        self._wordless = {
-            item.key: self._wordless.get(item.key, now)
-            for item in view.items
-            if isinstance(item, ReplyItem) and not item.markdown
-        }
 
     async def _next(self, operations: tuple[Operation, ...]) -> None:
         """Do the first operation whose time has come, or wait for the first time."""
@@ -261,7 +185,7 @@ class ThreadDelivery:
         match operation:
             case Post(key=key):
                 paused = self._times.ready_at(Method.POST, channel, now=now)
-                since = self._wordless.get(key)
+                since = self._wanted.wordless_since(key)
                 return paused if since is None else max(paused, since + ACTIVITY_SECONDS)
             case Edit():
                 paused = self._times.ready_at(Method.EDIT, channel, now=now)
@@ -276,9 +200,9 @@ class ThreadDelivery:
         assert_never(operation)
 
     def _edit_ready_at(self, edit: Edit, now: float) -> float:
-        content_hash = self._pages[edit.key, edit.page][1]
+        wanted = self._wanted.page(edit.key, edit.page).content_hash
         pacer = self._pacers.get(edit.message_id, self._pacer)
-        pace = pacer.decide(now=now, wanted=content_hash, final=edit.is_final)
+        pace = pacer.decide(now=now, wanted=wanted, final=edit.is_final)
         at = now + pace.seconds if isinstance(pace, Wait) else now
         return at if edit.is_final else max(at, self._times.draft_ready_at(now=now))
 
@@ -308,40 +232,41 @@ class ThreadDelivery:
 
     async def _post(self, operation: Post) -> None:
         key, page = operation.key, operation.page
-        outgoing, content_hash, is_draft = self._pages[key, page]
-        await self._ledger.attempt(key, page, content_hash)
+        wanted = self._wanted.page(key, page)
+        await self._ledger.attempt(key, page, wanted.content_hash)
         try:
             message_id = await self._surface.post(
-                self._place, outgoing, self._ledger.nonce(key, page)
+                self._place, wanted.outgoing, self._ledger.nonce(key, page)
             )
         except SurfaceError as error:
             if not (isinstance(error, Unavailable) and error.outcome_unknown):
                 self._ledger.not_posted(key, page)
             raise
-        self._pacers[message_id] = self._pacer.edited(now=self._clock(), shown=content_hash)
-        await self._ledger.posted(key, page, message_id, content_hash, is_draft=is_draft)
+        shown = wanted.content_hash
+        self._pacers[message_id] = self._pacer.edited(now=self._clock(), shown=shown)
+        await self._ledger.posted(key, page, message_id, shown, is_draft=wanted.is_draft)
 
     async def _edit(self, operation: Edit) -> None:
         key, page = operation.key, operation.page
-        outgoing, content_hash, is_draft = self._pages[key, page]
-        if is_draft:
+        wanted = self._wanted.page(key, page)
+        if wanted.is_draft:
             await self._ledger.unseal(key, page)
         ref = MessageRef(place=self._place, message_id=operation.message_id)
         now = self._clock()
         self._times.edited(now=now)
         self._pacers[operation.message_id] = self._pacer.failed(now=now)
         try:
-            await self._surface.edit(ref, outgoing)
+            await self._surface.edit(ref, wanted.outgoing)
         except Gone:
             await self._ledger.gone(key, page)
             return
         except Unavailable:
             self._ledger.may_show_anything(key, page)
             raise
-        self._ledger.shows(key, page, content_hash)
-        if not is_draft:
+        self._ledger.shows(key, page, wanted.content_hash)
+        if not wanted.is_draft:
             self._pacers.pop(operation.message_id, None)
-            await self._ledger.seal(key, page, content_hash)
+            await self._ledger.seal(key, page, wanted.content_hash)
 
     async def _delete(self, operation: Delete) -> None:
         ref = MessageRef(place=self._place, message_id=operation.message_id)
@@ -375,7 +300,7 @@ class ThreadDelivery:
             case RateLimited(retry_after_seconds=seconds):
                 self._times.pause(method, channel, until=now + seconds)
             case MessageTooLong():
-                if not self._cutter.use_smaller_pages():
+                if not self._wanted.use_smaller_pages():
                     raise DeliveryFailed(error.code, is_denied=True) from error
             case Denied() | Gone():
                 raise DeliveryFailed(error.code, is_denied=True) from error
@@ -403,13 +328,13 @@ class ThreadDelivery:
 
     async def settle_as_it_is(self) -> None:
         """Give up: what is shown is all that will be shown of the chat as it is now."""
-        await self._settle(self._look())
+        await self._settle(self._watch.view())
 
     async def _settle(self, view: ReplyView) -> Ended:
         delivery = self.delivery
         is_due = await patiently(
             lambda: self._engine.deliveries.settle(
-                delivery.id, delivery.fence, self._mirror.snapshot_version, view.finished_id
+                delivery.id, delivery.fence, self._watch.mirror.snapshot_version, view.finished_id
             ),
             seconds=self._patience_seconds,
         )

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 
 import aiohttp
 from aiohttp import web
@@ -11,6 +10,7 @@ from adapters.contract import ChatDefaults
 from adapters.delivery.pump import DeliveryPump
 from adapters.errors import SurfaceError
 from adapters.slack.client import SlackClient, web_client
+from adapters.slack.courtesy import Courtesies
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbox_worker import InboxWorker
@@ -28,8 +28,6 @@ logger = logging.getLogger(__name__)
 
 IDENTIFY_SECONDS_MIN = 1.0
 IDENTIFY_SECONDS_MAX = 60.0
-BACKGROUND_MAX = 200
-"""Small courtesies under way at a time, such as reactions. What is more is left out."""
 
 
 class SlackAdapter:
@@ -59,7 +57,7 @@ class SlackAdapter:
         self._receiver: SlackReceiver | None = None
         self._sockets: SocketMode | None = None
         self._pump: DeliveryPump | None = None
-        self._courtesies: set[asyncio.Task[None]] = set()
+        self._courtesies = Courtesies()
         self._ready = asyncio.Event()
         self._draining = asyncio.Event()
         self._ended = asyncio.Event()
@@ -90,8 +88,13 @@ class SlackAdapter:
         self._task = asyncio.get_running_loop().create_task(self.run(), name="slack")
 
     async def wait_until_ready(self) -> None:
-        """Return once deliveries are taken, over HTTP at least or on a first socket."""
+        """Return once deliveries are taken, over HTTP at least or on a first socket.
+
+        Raises what ended `run` before, if that is what happened.
+        """
         await self._ready.wait()
+        if self._ended.is_set() and self._task is not None:
+            await self._task
 
     async def run(self) -> None:
         """Hear, answer and deliver until `drain`."""
@@ -102,6 +105,7 @@ class SlackAdapter:
         finally:
             self._receiver = None
             self._ended.set()
+            self._ready.set()
 
     async def drain(self) -> None:
         """Hear no more, finish what has been begun, and let go of every delivery."""
@@ -129,16 +133,15 @@ class SlackAdapter:
             settings=self._settings,
             defaults=self._defaults,
             may_answer=self._may_answer,
-            spawn=self._spawn,
+            spawn=self._courtesies.spawn,
         )
         worker = InboxWorker(self._engine, intents, self._delivery)
         receiver = SlackReceiver(
             self._engine,
-            sdk,
             identity=identity,
             forms=FormDesk(self._engine, client, identity, self._may_answer),
             stop_reaction=self._settings.stop_reaction,
-            spawn=self._spawn,
+            spawn=self._courtesies.spawn,
         )
         if self._settings.app_token is not None:
             token = self._settings.app_token.reveal()
@@ -164,8 +167,7 @@ class SlackAdapter:
             await working
             pump.drain()
             await pumping
-            for courtesy in list(self._courtesies):
-                courtesy.cancel()
+            await self._courtesies.close()
             if self._sockets is not None:
                 self._sockets.first_connected.set()
 
@@ -198,12 +200,3 @@ class SlackAdapter:
             except TimeoutError:
                 delay = min(delay * 2, IDENTIFY_SECONDS_MAX)
         return None
-
-    def _spawn(self, work: Awaitable[None]) -> None:
-        """Do a courtesy beside everything else; with too many under way it is left out."""
-        task = asyncio.ensure_future(work)
-        if len(self._courtesies) >= BACKGROUND_MAX:
-            task.cancel()
-            return
-        self._courtesies.add(task)
-        task.add_done_callback(self._courtesies.discard)

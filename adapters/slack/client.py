@@ -29,7 +29,16 @@ RETRY_AFTER_SECONDS = 5.0
 
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long", "msg_blocks_too_many"})
-GONE = frozenset({"message_not_found", "no_item_specified", "cant_update_message"})
+# For a message that cannot be changed any more it is all the same why.
+GONE = frozenset(
+    {
+        "message_not_found",
+        "cant_update_message",
+        "cant_delete_message",
+        "edit_window_closed",
+        "compliance_exports_prevent_deletion",
+    }
+)
 # Slack's words for these: some aspect of the operation may have succeeded.
 UNCERTAIN = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 UNAVAILABLE = frozenset(

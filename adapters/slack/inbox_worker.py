@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from uuid import UUID, uuid4
 
-from adapters.delivery.page_ledger import patiently
+from adapters.delivery.patience import patiently
 from adapters.delivery.wakeup import Wakeup
 from adapters.errors import SurfaceError
 from adapters.slack.identity import PLATFORM

@@ -5,7 +5,6 @@ has been decided by then.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import assert_never
 from uuid import uuid4
 
@@ -13,6 +12,7 @@ from adapters.contract import ChatDefaults
 from adapters.errors import SurfaceError
 from adapters.slack.buttons import place_of_press, values_of_form
 from adapters.slack.client import SlackClient
+from adapters.slack.courtesy import Spawn
 from adapters.slack.identity import PLATFORM, SlackIdentity
 from adapters.slack.people import People
 from adapters.slack.questions import (
@@ -81,7 +81,7 @@ class IntentHandler:
         settings: SlackSettings,
         defaults: ChatDefaults,
         may_answer: MayAnswer,
-        spawn: Callable[[Awaitable[None]], None],
+        spawn: Spawn,
     ) -> None:
         self._engine = engine
         self._client = client

@@ -23,6 +23,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.buttons import OpenPressed, origin_of_form, place_of_press, press_of
 from adapters.slack.client import sdk_logger
+from adapters.slack.courtesy import Spawn
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import PLATFORM, SlackIdentity
 from adapters.slack.intake import Dropped, Kept, intake
@@ -44,12 +45,11 @@ class SlackReceiver:
     def __init__(
         self,
         engine: Engine,
-        sdk: AsyncWebClient,
         *,
         identity: SlackIdentity,
         forms: FormDesk,
         stop_reaction: str,
-        spawn: Callable[[Awaitable[None]], None],
+        spawn: Spawn,
     ) -> None:
         self._engine = engine
         self._identity = identity
@@ -57,7 +57,8 @@ class SlackReceiver:
         self._stop_reaction = stop_reaction
         self._spawn = spawn
         self.app = AsyncApp(
-            client=sdk,
+            # Bolt makes no calls here; without a client of ours it would look for a token.
+            client=AsyncWebClient(logger=sdk_logger()),
             logger=sdk_logger(),
             authorize=self._authorize,
             before_authorize=_StoreFirst(self._receive),

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from adapters.slack.client import SlackClient, web_client
+from adapters.slack.courtesy import Courtesy
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import mentions_us
@@ -97,12 +98,11 @@ class Door:
         sdk = web_client("xoxb-1", api_url="http://127.0.0.1:9/", session=self.session)
         forms = FormDesk(self.engine, SlackClient(sdk), identity, anybody_may_answer)
 
-        def refuse(_: Awaitable[None]) -> None:
+        def refuse(_: Courtesy) -> None:
             raise AssertionError("no recording opens a form of ours")
 
         receiver = SlackReceiver(
             self.engine,
-            sdk,
             identity=identity,
             forms=forms,
             stop_reaction="octagonal_sign",

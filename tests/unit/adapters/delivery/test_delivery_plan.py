@@ -15,7 +15,8 @@ from adapters.delivery.delivery_plan import (
     nonce_of,
     plan,
 )
-from adapters.delivery.reply_view import ItemKey, ReplyView
+from adapters.delivery.reply_items import ItemKey
+from adapters.delivery.reply_view import ReplyView
 from engine.chat.ids import ActionId, MessageId
 
 FIRST = ItemKey(turn_id=MessageId(1))

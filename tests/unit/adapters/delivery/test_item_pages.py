@@ -4,7 +4,7 @@ import pytest
 
 from adapters.contract import Page, Question
 from adapters.delivery.item_pages import ItemCutter
-from adapters.delivery.reply_view import ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_items import ItemKey, QuestionItem, ReplyItem
 from adapters.slack.markup import MrkdwnRenderer
 from engine.chat.ids import ActionId, MessageId
 from engine.chat.writes import ActionState

@@ -2,15 +2,8 @@
 
 import pytest
 
-from adapters.delivery.reply_view import (
-    NO_ANSWER,
-    STOPPED,
-    ItemKey,
-    QuestionItem,
-    ReplyItem,
-    ReplyView,
-    view_of,
-)
+from adapters.delivery.reply_items import ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_view import NO_ANSWER, STOPPED, ReplyView, view_of
 from engine.chat.content import Finish, Message
 from engine.chat.errors import ChatError, ErrorKind, RetryState
 from engine.chat.form import Field, FieldKind, Form, FormKind
