@@ -4,7 +4,7 @@ A call that is known not to have started runs now. One that finished has its res
 started, and has side effects, is not started again: its result says that its outcome is unknown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.chat.content import Message, Role, ToolCallPart, ToolResultPart
@@ -42,8 +42,13 @@ def recover_calls(
     message: Message,
     open_calls: Iterable[OpenCall],
     ledger: Iterable[LedgerEntry],
+    needs_entry: Callable[[ToolCallPart], bool] = lambda _call: False,
 ) -> Recovered:
-    """Sort the open calls of a message by its ledger. A call without an entry does no harm twice."""
+    """Sort the open calls of a message by its ledger.
+
+    A call without an entry was made where it did no harm twice; where it now does (`needs_entry`,
+    after an upgrade), nobody knows whether it ran.
+    """
     entries = {entry.tool_call_id: entry for entry in ledger}
     wanted = {call.tool_call_id for call in open_calls}
     calls: list[ToolCallPart] = []
@@ -52,12 +57,12 @@ def recover_calls(
         if call.tool_call_id not in wanted:
             continue
         entry = entries.get(call.tool_call_id)
-        if entry is None or entry.state is CallState.RESERVED:
-            calls.append(call)
-        elif entry.result is not None:
+        if entry is not None and entry.result is not None:
             results.append(entry.result)
-        else:
+        elif needs_entry(call) if entry is None else entry.state is not CallState.RESERVED:
             results.append(_unknown(call))
+        else:
+            calls.append(call)
     return Recovered(message_id=message.id, calls=tuple(calls), results=tuple(results))
 
 

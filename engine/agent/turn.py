@@ -170,7 +170,6 @@ class Turn:
                 delay = self._delay(failure, failures)
                 if delay is None:
                     raise
-                self._stream = None
                 await self._wait_to_retry(failure.error, failures, delay)
 
     async def _attempt(self) -> StreamResult:
@@ -246,7 +245,7 @@ class Turn:
         if message is None:
             return False
         ledger = await self._ports.store.read_ledger(self.snapshot.chat_id, message.id)
-        found = recover_calls(message, self.snapshot.open_calls, ledger)
+        found = recover_calls(message, self.snapshot.open_calls, ledger, self._has_side_effects)
         return await self._answer_calls(found.calls, found.message_id, found.results)
 
     async def _answer_calls(
@@ -275,11 +274,7 @@ class Turn:
             return
         chat_id, runner_id = self.snapshot.chat_id, self.fence.runner_id
         store = self._ports.store
-        risky = {
-            call.tool_call_id
-            for call in calls
-            if has_side_effects(self._tools.definition(call.tool_name))
-        }
+        risky = {call.tool_call_id for call in calls if self._has_side_effects(call)}
         self._gate.check()
         if risky and not await store.mark_started(chat_id, message_id, tuple(risky), runner_id):
             raise Overtaken(Refusal(reason=_LOST))
@@ -325,6 +320,9 @@ class Turn:
         definition = self._tools.definition(call.tool_name)
         own = definition.timeout_seconds if definition else None
         return own or self._ports.limits.action_timeout_seconds
+
+    def _has_side_effects(self, call: ToolCallPart) -> bool:
+        return has_side_effects(self._tools.definition(call.tool_name))
 
     def _executor(self, call: ToolCallPart) -> Executor:
         definition = self._tools.definition(call.tool_name)

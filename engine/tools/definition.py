@@ -8,7 +8,8 @@ from engine.chat.snapshot import Executor
 
 NAME_LENGTH_MAX = 64
 """The shortest limit among model providers (OpenAI)."""
-NAME_PATTERN = r"^[a-zA-Z0-9_-]{1,64}$"
+NAME_PATTERN = r"[a-zA-Z0-9_-]{1,64}"
+"""The whole name; to be matched in full."""
 
 EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 

@@ -41,7 +41,7 @@ def _parse(item: Mapping[str, Any], where: str) -> ToolDefinition:
     if not isinstance(item, Mapping):
         raise DynamicToolInvalid(where, "a tool is an object with name, description, inputSchema")
     name = item.get("name")
-    if not isinstance(name, str) or not re.match(NAME_PATTERN, name):
+    if not isinstance(name, str) or not re.fullmatch(NAME_PATTERN, name):
         raise DynamicToolInvalid(f"{where}.name", "1 to 64 characters of a-z A-Z 0-9 _ -")
     executor = item.get("executor", Executor.CLIENT)
     if executor not in DYNAMIC_EXECUTORS:

@@ -30,13 +30,18 @@ def truncate_result(result: Any, budget_bytes: int) -> tuple[Any, int]:
     if len(encoded) <= budget_bytes:
         return result, 0
     if isinstance(result, dict) and isinstance(result.get("output"), str):
-        others = len(encoded) - len(result["output"].encode())
+        others = len(msgspec.json.encode({**result, "output": ""}))
         if others < budget_bytes // 2:
-            text, cut = truncate_text(result["output"], budget_bytes - others)
+            text, cut = _cut_escaped(result["output"], budget_bytes - others)
             return {**result, "output": text}, cut
-    source = result if isinstance(result, str) else encoded.decode()
-    text, cut = truncate_text(source, budget_bytes)
+    text, cut = _cut_escaped(encoded.decode(), budget_bytes)
     return {"output": text}, cut
+
+
+def _cut_escaped(text: str, budget_bytes: int) -> tuple[str, int]:
+    """Cut by what the text takes as JSON, where some characters are escaped."""
+    raw, escaped = len(text.encode()), len(msgspec.json.encode(text))
+    return truncate_text(text, budget_bytes * raw // escaped)
 
 
 def truncate_text(text: str, budget_bytes: int) -> tuple[str, int]:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from engine.agent.brain import Brains
 from engine.agent.turn import TurnPorts
@@ -113,6 +114,7 @@ class Worker:
             if await self._guarded(lambda: self._acquire(group, with_stale=False)):
                 self._look_again(woken)
             else:
+                self._woken = {**woken, **self._woken}
                 self._wake.set()
 
     def _look_again(self, woken: dict[ChatId, int]) -> None:
@@ -126,7 +128,11 @@ class Worker:
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         await self._acquire(group, with_stale=False)
         for chat_id in await self._leases.due_action_chats(ACQUIRE_BATCH):
-            await self._machine.submit(chat_id, ExpireActions())
+            # By itself, so that one that fails keeps none of the others waiting.
+            await self._guarded(partial(self._expire, chat_id))
+
+    async def _expire(self, chat_id: ChatId) -> None:
+        await self._machine.submit(chat_id, ExpireActions())
 
     async def _sweep(self, group: asyncio.TaskGroup) -> None:
         # Renewed first: a replica that was held up must not take its own chats for orphans.
@@ -158,11 +164,11 @@ class Worker:
 
     async def _each(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
-            await self._guarded(work)
-            await asyncio.sleep(seconds)
+            if await self._guarded(work):
+                await asyncio.sleep(seconds)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Do a round of work. Whatever goes wrong in it, the next round tries again."""
+        """Do a round of work. Whatever goes wrong in it is tried again soon: False after a pause."""
         try:
             await work()
         except StoreUnavailable as error:

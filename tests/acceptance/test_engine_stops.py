@@ -20,7 +20,7 @@ from engine.chat.synthetic import INTERRUPTED_IN_RUN
 from engine.chat.view import ShownStatus
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool, ToolContext
-from tests.fakes.model_server import Call, FakeModel, Gate, Hang, Refuse, Say, Think
+from tests.fakes.model_server import Call, Drop, FakeModel, Gate, Hang, Refuse, Say, Think
 from tests.fakes.replica import ONLY_WAKES, TestReplica, soon, unanswered
 
 
@@ -291,6 +291,26 @@ async def test_a_stop_during_a_retry_wait_is_obeyed_at_once(
         await replica.send(chat_id, "two")
         await replica.until(chat_id, ShownStatus.WAITING)
         assert (await replica.history(chat_id))[-1] == ("assistant", "All right.")
+
+
+async def test_a_stop_and_a_broken_connection_at_once_keep_what_was_streamed(
+    database_url: str, model: FakeModel
+) -> None:
+    """E41: an attempt that fails when it has been stopped already is not taken back."""
+    model.script([Say("Half an"), Gate("mid"), Drop()])
+    async with (
+        TestReplica.start(database_url, works=False) as other,
+        TestReplica.start(database_url, model.url, worker=ONLY_WAKES) as replica,
+    ):
+        chat_id = await replica.chat("one")
+        async with replica.watch(chat_id) as seen:
+            await seen.until_text("Half an")
+        # Said elsewhere, so that the running replica has not heard of it.
+        await other.do(chat_id, Interrupt())
+        model.release("mid")
+        await replica.until(chat_id, ShownStatus.WAITING)
+        assert await replica.history(chat_id) == [("user", "one"), ("assistant", "Half an")]
+    assert len(model.requests) == 1
 
 
 async def test_a_drain_of_an_interrupted_chat_keeps_the_partial_answer(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from engine.chat.commands import (
@@ -132,6 +133,29 @@ async def test_a_full_worker_goes_on_when_a_place_is_free(
         model.release("one")
         for chat_id in (first, second, third):
             await replica.until(chat_id, ShownStatus.WAITING, seconds=5)
+
+
+async def test_a_chat_whose_row_is_held_for_a_moment_is_not_passed_over(
+    database_url: str, model: FakeModel
+) -> None:
+    """E50: a worker that is woken while a command holds the chat's row comes back for it."""
+    async with (
+        TestReplica.start(database_url, works=False) as other,
+        TestReplica.start(database_url, model.url, worker=ONLY_WAKES) as replica,
+    ):
+        await replica.until(await replica.chat("warm up"), ShownStatus.WAITING)
+        chat_id = await other.chat("one")
+        async with other.replica.pool.transaction(locked_chat=chat_id):
+            pool = replica.replica.pool
+            before = pool.statement_count
+            wake = msgspec.structs.replace(await other.stored(chat_id), wake=True)
+            replica.engine.relay.publish_change(wake)
+
+            async def has_looked() -> bool:
+                return pool.statement_count > before
+
+            await eventually(has_looked)
+        await replica.until(chat_id, ShownStatus.WAITING, seconds=5)
 
 
 async def test_a_message_to_a_running_chat_is_queued(database_url: str) -> None:
