@@ -305,6 +305,23 @@ async def test_editing_and_deleting_queued_messages_changes_the_queue(
     assert asked(model) == ["Ada: go", "Ada: two"]
 
 
+async def test_editing_what_is_being_answered_forgets_nobody_who_waits(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D11"""
+    ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
+    model.script([Say("South"), Gate("never")], [Say("North.")], [Say("You too.")])
+    async with house(slack, model, database_url) as wren:
+        question = await ada.say(harbour, "<@BOT> go south")
+        await until_growing(slack, harbour, question, "South")
+        await bo.say(harbour, "me too", thread_ts=question.ts)
+        chat_id = await chat_of(wren, slack, harbour, question)
+        await wren.replica.until(chat_id, lambda chat: chat.queue_length == 1)
+        await ada.edit(question, "<@BOT> go north")
+        await until_says(slack, harbour, question, "North.", "You too.")
+    assert asked(model) == ["Ada: go south", "Ada: go north", "Bo: me too"]
+
+
 async def test_a_mention_added_by_an_edit_starts_a_chat_once(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
