@@ -71,7 +71,7 @@ def _run(
 ) -> Measured:
     name = server.create_database()
     try:
-        with _model(parts, interval_ms) as model_url:
+        with model_under_load(parts, interval_ms) as model_url:
             load = Load(
                 system=system,
                 chats=chats,
@@ -92,7 +92,8 @@ def _run(
 
 
 @contextmanager
-def _model(parts: int, interval_ms: float) -> Iterator[str]:
+def model_under_load(parts: int, interval_ms: float) -> Iterator[str]:
+    """A model server in a process of its own; its address."""
     command = [sys.executable, "-m", "tests.fakes.model_server"]
     command += ["--parts", str(parts), "--interval-ms", str(interval_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
