@@ -19,6 +19,12 @@ from tests.fakes.model_server import Call, FakeModel, Gate, Hang, Say
 from tests.fakes.replica import TestReplica, eventually, soon, unanswered
 
 
+@pytest.fixture
+async def model() -> AsyncIterator[FakeModel]:
+    async with FakeModel.start() as fake:
+        yield fake
+
+
 @dataclass(kw_only=True)
 class House:
     """A chat whose worker is a process, and what is seen of it from outside."""

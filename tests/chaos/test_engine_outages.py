@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -21,6 +21,12 @@ from tests.fakes.replica import TestReplica, Watcher, eventually, soon, unanswer
 STEADY = WorkerSettings(lease_seconds=20.0, heartbeat_seconds=0.2, poll_seconds=0.1)
 """Leases that outlive the outages of these tests."""
 WHOLE = [("user", "one"), ("assistant", "Half and half.")]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[FakeModel]:
+    async with FakeModel.start() as fake:
+        yield fake
 
 
 async def tries(caplog: pytest.LogCaptureFixture, count: int) -> None:
