@@ -1,7 +1,6 @@
 """From the console's forms to commands of the engine (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -22,11 +21,12 @@ FormData = Mapping[str, Sequence[str]]
 """Every field of a form with its values, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerInvalid(Exception):
     """A form was filled in wrongly; `sentence` says how to mend it."""
 
-    sentence: str
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 def create_chat(data: FormData, by: Author, new_id: UUID, bots: Sequence[str]) -> CreateChat:
@@ -65,19 +65,19 @@ def answer_of(data: FormData, action: RequiredAction) -> Any:
     """What was chosen or filled in. Raises AnswerInvalid."""
     form = action.form
     if form is None:
-        raise AnswerInvalid(sentence="A program has to answer this.")
+        raise AnswerInvalid("A program has to answer this.")
     if option := text_of_field(data, "option"):
         try:
             return answer_of_option(form, int(option))
         except (ValueError, IndexError):
-            raise AnswerInvalid(sentence="The question has no such option.") from None
+            raise AnswerInvalid("The question has no such option.") from None
     if not form.fields:
-        raise AnswerInvalid(sentence="Please choose one of the options.")
+        raise AnswerInvalid("Please choose one of the options.")
     result, problems = answer_of_fields(form, _values_of(data, form))
     if problems:
         labels = {field.name: field.label for field in form.fields}
         told = " ".join(f"{labels[name]}: {problem}" for name, problem in problems.items())
-        raise AnswerInvalid(sentence=told)
+        raise AnswerInvalid(told)
     return result
 
 

@@ -1,0 +1,197 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from adapters.console.markdown import Markdown
+from adapters.console.transcript import EntryView, Transcript, answer_label, shown_json_text
+from engine.chat.actions import RequiredAction
+from engine.chat.content import (
+    Author,
+    Finish,
+    Message,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from engine.chat.form import Form, FormKind, Option
+from engine.chat.ids import ActionId, ChatId, MessageId, ToolCallId
+from engine.chat.snapshot import Executor
+from engine.chat.writes import ActionState
+
+NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
+CHAT = ChatId(UUID(int=1))
+ADA = Author(identity="slack:ada", name="Ada")
+FORM = Form(
+    question="Tea or coffee?",
+    kind=FormKind.BUTTONS,
+    options=(Option(label="Tea", value={"answer": "tea"}),),
+)
+
+
+def message(id_: int, role: Role, *parts: Part, **fields: Any) -> Message:
+    at = NOON + timedelta(minutes=id_)
+    return Message(
+        id=MessageId(id_), chat_id=CHAT, role=role, content=parts, created_at=at, **fields
+    )
+
+
+def call(name: str = "ask_people", id_: str = "c1") -> ToolCallPart:
+    return ToolCallPart(tool_call_id=ToolCallId(id_), tool_name=name, args='{"a":1}')
+
+
+def result(value: Any, id_: str = "c1", *, is_error: bool = False) -> ToolResultPart:
+    return ToolResultPart(
+        tool_call_id=ToolCallId(id_), tool_name="x", result=value, is_error=is_error
+    )
+
+
+def action(state: ActionState, at_message: int, **fields: Any) -> RequiredAction:
+    return RequiredAction(
+        id=ActionId(at_message),
+        chat_id=CHAT,
+        tool_call_id=ToolCallId("c1"),
+        tool_name="ask_people",
+        executor=Executor.PEOPLE,
+        args="{}",
+        state=state,
+        created_at=NOON + timedelta(minutes=at_message),
+        form=FORM,
+        **fields,
+    )
+
+
+def transcript() -> Transcript:
+    return Transcript(Markdown(), visitor="console:local", bot="Wren")
+
+
+def test_who_speaks_is_named_and_the_visitor_is_you() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.USER, TextPart(text="a"), author=ADA))
+    mine = Author(identity="console:local", name="Console")
+    shown.add(message(2, Role.USER, TextPart(text="b"), author=mine))
+    shown.add(message(3, Role.USER, TextPart(text="c")))
+    shown.add(message(4, Role.ASSISTANT, TextPart(text="d")))
+    assert [entry.name for entry in shown.entries()] == ["Ada", "You", "Somebody", "Wren"]
+
+
+def test_text_of_people_is_plain_and_of_the_agent_is_laid_out() -> None:
+    shown = transcript()
+    (user,) = shown.add(message(1, Role.USER, TextPart(text="*a*")))
+    (bot,) = shown.add(message(2, Role.ASSISTANT, TextPart(text="*a*")))
+    assert (user.text, user.blocks) == ("*a*", ())
+    assert bot.blocks == ("<p><em>a</em></p>\n",)
+
+
+def test_result_belongs_to_the_message_with_its_call() -> None:
+    shown = transcript()
+    (asking,) = shown.add(message(1, Role.ASSISTANT, call("clock"), call("map", "c2")))
+    assert [tool.state for tool in asking.tools] == ["calling", "calling"]
+    (changed,) = shown.add(message(2, Role.TOOL, result({"time": "12:00"})))
+    (again,) = shown.add(message(3, Role.TOOL, result("no map", "c2", is_error=True)))
+    assert changed.id == again.id == 1
+    assert [(tool.state, tool.result) for tool in again.tools] == [
+        ("done", '{\n  "time": "12:00"\n}'),
+        ("failed", "no map"),
+    ]
+    assert len(shown.entries()) == 1
+
+
+def test_same_id_of_a_call_may_come_back_later() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.ASSISTANT, call("clock")))
+    shown.add(message(2, Role.TOOL, result("first")))
+    shown.add(message(3, Role.ASSISTANT, call("clock")))
+    (changed,) = shown.add(message(4, Role.TOOL, result("second")))
+    assert changed.id == 3
+    assert [entry.tools[0].result for entry in shown.entries()] == ["first", "second"]
+
+
+def test_open_question_stands_elsewhere_and_a_closed_one_says_who_answered() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.ASSISTANT, call()))
+    (asking,) = shown.set_actions([action(ActionState.OPEN, 1)])
+    assert asking.tools[0].state == "asking"
+    assert asking.tools[0].question is None
+    answered = action(ActionState.ANSWERED, 1, answer={"answer": "tea"}, answered_by=ADA)
+    (closed,) = shown.set_actions([answered])
+    question = closed.tools[0].question
+    assert question is not None
+    assert (question.question, question.answer, question.who) == ("Tea or coffee?", "Tea", "Ada")
+    assert shown.set_actions([answered]) == ()
+
+
+def test_question_that_nobody_answered_says_so() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.ASSISTANT, call()))
+    notes = []
+    for state in (ActionState.EXPIRED, ActionState.CANCELLED):
+        (entry,) = shown.set_actions([action(state, 1)])
+        question = entry.tools[0].question
+        assert question is not None
+        notes.append(question.note)
+    assert notes == ["Nobody answered in time.", "Taken back."]
+
+
+def test_action_of_an_earlier_call_with_the_same_id_is_not_this_ones() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.ASSISTANT, call()))
+    shown.add(message(5, Role.ASSISTANT, call()))
+    shown.set_actions([action(ActionState.EXPIRED, 1), action(ActionState.OPEN, 5)])
+    first, second = shown.entries()
+    assert first.tools[0].question is not None
+    assert second.tools[0].state == "asking"
+
+
+def test_amended_message_stays_in_its_place() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.USER, TextPart(text="a")))
+    shown.add(message(2, Role.ASSISTANT, TextPart(text="b")))
+    shown.add(message(1, Role.USER, TextPart(text="A")))
+    assert [entry.text for entry in shown.entries()] == ["A", ""]
+
+
+def test_messages_taken_back_are_forgotten_with_their_results() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.USER, TextPart(text="a")))
+    shown.add(message(2, Role.ASSISTANT, call()))
+    shown.add(message(3, Role.TOOL, result("x")))
+    shown.reset(MessageId(1))
+    assert [entry.id for entry in shown.entries()] == [1]
+    assert shown.last_id == 1
+    shown.add(message(4, Role.ASSISTANT, call()))
+    assert shown.entries()[-1].tools[0].state == "calling"
+
+
+def test_answer_that_broke_off_says_so_and_thoughts_are_apart() -> None:
+    shown = transcript()
+    (entry,) = shown.add(
+        message(
+            1,
+            Role.ASSISTANT,
+            ReasoningPart(text="Hm."),
+            TextPart(text="Half"),
+            finish=Finish.INTERRUPTED,
+        )
+    )
+    assert isinstance(entry, EntryView)
+    assert (entry.note, entry.reasoning) == ("Stopped here.", "Hm.")
+
+
+def test_answers_are_told_in_the_words_they_were_chosen_by() -> None:
+    def label(answer: Any) -> str:
+        return answer_label(action(ActionState.ANSWERED, 1, answer=answer))
+
+    assert label({"answer": "tea"}) == "Tea"
+    assert label({"answer": "water"}) == "water"
+    assert label({"a": 1, "b": True}) == "a: 1, b: yes"
+    assert label(None) == "null"
+
+
+def test_arguments_are_laid_out_or_shown_as_they_are() -> None:
+    assert shown_json_text('{"a":1}') == '{\n  "a": 1\n}'
+    assert shown_json_text("{}") == ""
+    assert shown_json_text('{"a"') == '{"a"'
+    assert shown_json_text("[" * 100_000).startswith("[[[")
