@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import aiohttp
 import pytest
@@ -13,7 +14,10 @@ from playwright.async_api import Browser, async_playwright
 
 from adapters.console.adapter import ConsoleAdapter
 from engine.api import Engine
+from engine.chat.ids import ChatId
+from engine.chat.view import ShownStatus
 from tests.acceptance.api_client import serve
+from tests.fakes.replica import TestReplica
 
 CHROMIUM = os.environ.get("THREADWRIGHT_CHROMIUM", "/usr/bin/chromium")
 HAS_CHROMIUM = Path(CHROMIUM).exists()
@@ -64,3 +68,30 @@ async def chromium() -> AsyncIterator[Browser]:
             yield browser
         finally:
             await browser.close()
+
+
+async def page(browser: aiohttp.ClientSession, path: str) -> str:
+    """A page that must be there."""
+    async with browser.get(path, allow_redirects=False) as response:
+        assert response.status == 200, await response.text()
+        return await response.text()
+
+
+async def submit(
+    browser: aiohttp.ClientSession, path: str, status: int = 303, **fields: str
+) -> str:
+    """Send a form; where it leads, or what it says."""
+    data = {name.replace("__", "."): value for name, value in fields.items()}
+    async with browser.post(path, data=data, allow_redirects=False) as response:
+        assert response.status == status, await response.text()
+        return response.headers.get("Location") or await response.text()
+
+
+async def start(
+    browser: aiohttp.ClientSession, replica: TestReplica, text: str = "Good morning"
+) -> tuple[str, ChatId]:
+    """A chat that has been answered: its page and its id."""
+    path = await submit(browser, "/chats", content=text)
+    chat_id = ChatId(UUID(path.rpartition("/")[2]))
+    await replica.until(chat_id, ShownStatus.WAITING)
+    return path, chat_id

@@ -9,18 +9,16 @@ from uuid import UUID, uuid4
 import aiohttp
 import pytest
 
-from config.secret import Secret
 from engine.chat.commands import SendMessage
-from engine.chat.content import Author, plain
+from engine.chat.content import plain
 from engine.chat.ids import ChatId
 from engine.chat.view import ShownStatus
-from tests.acceptance.console_server import serve_console, visit
+from tests.acceptance.console_server import page, serve_console, start, submit, visit
 from tests.fakes.model_script import Call, Gate, Say
 from tests.fakes.model_server import FakeModel
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.replica import ADA, PATIENCE_SECONDS, TestReplica
 
-TOKEN = Secret("the admin's token")
 FORM = {
     "name": "book_boat",
     "executor": "people",
@@ -54,38 +52,6 @@ async def address(replica: TestReplica) -> AsyncIterator[str]:
 async def browser(address: str) -> AsyncIterator[aiohttp.ClientSession]:
     async with visit(address) as session:
         yield session
-
-
-@pytest.fixture
-async def closed(replica: TestReplica) -> AsyncIterator[str]:
-    """A console that nobody may enter without the token."""
-    async with serve_console(replica.engine, admin_token=TOKEN, open_to_loopback=False) as served:
-        yield served
-
-
-async def page(browser: aiohttp.ClientSession, path: str) -> str:
-    async with browser.get(path, allow_redirects=False) as response:
-        assert response.status == 200, await response.text()
-        return await response.text()
-
-
-async def submit(
-    browser: aiohttp.ClientSession, path: str, status: int = 303, **fields: str
-) -> str:
-    """Send a form; where it leads, or what it says."""
-    data = {name.replace("__", "."): value for name, value in fields.items()}
-    async with browser.post(path, data=data, allow_redirects=False) as response:
-        assert response.status == status, await response.text()
-        return response.headers.get("Location") or await response.text()
-
-
-async def start(
-    browser: aiohttp.ClientSession, replica: TestReplica, text: str = "Good morning"
-) -> tuple[str, ChatId]:
-    path = await submit(browser, "/chats", content=text)
-    chat_id = ChatId(UUID(path.rpartition("/")[2]))
-    await replica.until(chat_id, ShownStatus.WAITING)
-    return path, chat_id
 
 
 # -- reading and writing ---------------------------------------------------------------------------
@@ -320,149 +286,6 @@ async def test_database_that_is_away_is_said(
         assert response.status == 503
         assert "Nothing is lost" in await response.text()
     postgres.start()
-
-
-# -- who may come in -------------------------------------------------------------------------------
-
-
-async def test_pages_load_nothing_from_elsewhere_and_cannot_be_framed(
-    browser: aiohttp.ClientSession,
-) -> None:
-    async with browser.get("/") as response:
-        text, headers = await response.text(), response.headers
-    policy = headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert "frame-ancestors 'none'" in policy
-    assert (headers["X-Frame-Options"], headers["Cache-Control"]) == ("DENY", "no-store")
-    assert not re.findall(r'(?:src|href)="(?!/|\?|#)', text)
-    assert not re.findall(r"<[^>]* (?:style|on\w+)=", text)
-    assert not re.findall(r"<script(?![^>]*src=)", text)
-
-
-async def test_static_files_are_kept_forever_by_their_version(
-    browser: aiohttp.ClientSession,
-) -> None:
-    for address in re.findall(r'"(/static/[^"]+)"', await page(browser, "/")):
-        async with browser.get(address) as response:
-            assert response.status == 200
-            assert "immutable" in response.headers["Cache-Control"]
-        async with browser.get(address.partition("?")[0]) as response:
-            assert response.headers["Cache-Control"] == "no-cache"
-    for name in ("..%2Fadapter.py", "adapter.py", "."):
-        async with browser.get(f"/static/{name}") as response:
-            assert response.status == 404
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:1"},
-    ],
-)
-async def test_form_from_another_site_is_refused(
-    address: str, headers: dict[str, str], replica: TestReplica
-) -> None:
-    async with (
-        aiohttp.ClientSession(address, headers=headers) as elsewhere,
-        elsewhere.post("/chats", data={"content": "x"}) as response,
-    ):
-        assert response.status == 403
-    assert await replica.engine.list_chats() == ()
-
-
-async def test_form_from_a_page_of_the_console_is_taken_by_its_origin(address: str) -> None:
-    async with aiohttp.ClientSession(address, headers={"Origin": address}) as browser:
-        assert (await submit(browser, "/chats", content="x")).startswith("/chats/")
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "127.0.0.1.evil.example"},
-        {"X-Forwarded-For": "203.0.113.7"},
-        {"Forwarded": "for=203.0.113.7"},
-    ],
-)
-async def test_open_console_is_closed_to_who_is_not_from_here(
-    browser: aiohttp.ClientSession, headers: dict[str, str]
-) -> None:
-    """Neither a rebound name nor a proxy opens the demo."""
-    async with browser.get("/", headers=headers, allow_redirects=False) as response:
-        assert (response.status, response.headers["Location"]) == (303, "/sign-in")
-    async with browser.get("/sign-in", headers=headers) as response:
-        assert "nobody set a token" in await response.text()
-    async with browser.post("/chats", data={"content": "x"}, headers=headers) as response:
-        assert response.status == 401
-
-
-async def test_signing_in_opens_the_page_that_was_asked_for(
-    closed: str, replica: TestReplica
-) -> None:
-    chat_id = await replica.chat("Good morning")
-    async with visit(closed) as browser:
-        async with browser.get(f"/chats/{chat_id}", allow_redirects=False) as response:
-            assert response.status == 303
-            gate = response.headers["Location"]
-        assert f'value="/chats/{chat_id}"' in await page(browser, gate)
-        where = await submit(
-            browser, "/sign-in", name="Ada", token=TOKEN.reveal(), next=f"/chats/{chat_id}"
-        )
-        assert where == f"/chats/{chat_id}"
-        assert "Sign out Ada" in await page(browser, where)
-        await submit(browser, f"{where}/messages", content="Hello")
-        assert await submit(browser, "/sign-out") == "/sign-in"
-        async with browser.get("/", allow_redirects=False) as response:
-            assert response.status == 303
-    await replica.until(chat_id, lambda view: view.status is ShownStatus.WAITING)
-    authors = [message.author for message in await replica.messages(chat_id)]
-    assert Author(identity="console:ada", name="Ada") in authors
-
-
-async def test_session_cookie_is_kept_from_scripts_and_other_sites(closed: str) -> None:
-    async with visit(closed) as browser:
-        data = {"name": "Ada", "token": TOKEN.reveal()}
-        async with browser.post("/sign-in", data=data, allow_redirects=False) as response:
-            cookie = response.headers["Set-Cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=Lax" in cookie
-        assert TOKEN.reveal() not in cookie
-        https = {"X-Forwarded-Proto": "https"}
-        async with browser.post(
-            "/sign-in", data=data, headers=https, allow_redirects=False
-        ) as response:
-            assert "Secure" in response.headers["Set-Cookie"]
-
-
-async def test_guessing_the_token_is_slowed_down(closed: str) -> None:
-    async with visit(closed) as browser:
-        for _ in range(5):
-            said = await submit(browser, "/sign-in", status=401, name="Ada", token="guess")
-            assert "That is not the token." in said
-        async with browser.post(
-            "/sign-in", data={"name": "Ada", "token": TOKEN.reveal()}, allow_redirects=False
-        ) as response:
-            assert response.status == 429
-            assert int(response.headers["Retry-After"]) > 0
-
-
-async def test_sign_in_needs_a_name(closed: str) -> None:
-    async with visit(closed) as browser:
-        said = await submit(browser, "/sign-in", status=422, name=" ", token=TOKEN.reveal())
-        assert "who you are" in said
-
-
-async def test_served_console_is_closed_even_here(closed: str) -> None:
-    async with visit(closed) as browser:
-        for path in ("/sidebar", f"/chats/{uuid4()}/live"):
-            async with browser.get(path) as response:
-                assert response.status == 401
 
 
 # -- live ------------------------------------------------------------------------------------------

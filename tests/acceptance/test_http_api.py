@@ -1,27 +1,13 @@
 """The HTTP API through a real server, engine, worker, database and model server: what it does."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
 from tests.acceptance.api_client import ApiClient, serve_api, until
-from tests.fakes.model_script import Call, Gate, Say
+from tests.acceptance.api_steps import hold, start, texts
 from tests.fakes.model_server import FakeModel
 from tests.fakes.replica import TestReplica
-
-ASK = {
-    "name": "ask_harbour",
-    "description": "Ask the harbour master.",
-    "inputSchema": {"type": "object", "properties": {"boat": {"type": "string"}}},
-}
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[FakeModel]:
-    async with FakeModel.start() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -34,38 +20,6 @@ async def replica(database_url: str, model: FakeModel) -> AsyncIterator[TestRepl
 async def api(replica: TestReplica) -> AsyncIterator[ApiClient]:
     async with serve_api(replica.engine, bots=("assistant", "wren")) as client:
         yield client
-
-
-async def texts(api: ApiClient, chat_id: str) -> list[tuple[str, str]]:
-    """Who said what."""
-    page = await api.get(f"/chats/{chat_id}/messages")
-    return [
-        (message["role"], "".join(p["text"] for p in message["content"] if p["type"] == "text"))
-        for message in page["messages"]
-    ]
-
-
-async def start(api: ApiClient, text: str = "Good morning", **fields: Any) -> str:
-    """A chat that has been answered."""
-    chat = await api.post("/chats", {"content": text, **fields})
-    await until(api, chat["id"], "waiting")
-    return str(chat["id"])
-
-
-async def hold(api: ApiClient, model: FakeModel, *, gate: str = "held") -> str:
-    """A chat whose answer stands still in the middle."""
-    model.script([Say("Half"), Gate(gate), Say(" and half.")])
-    chat = await api.post("/chats", {"content": "Good morning"})
-    await model.reached(gate)
-    return str(chat["id"])
-
-
-async def ask(api: ApiClient, model: FakeModel, *calls: Call, **fields: Any) -> str:
-    """A chat that waits for answers from outside."""
-    model.script(list(calls))
-    chat = await api.post("/chats", {"content": "Ask somebody", **fields})
-    await until(api, chat["id"], "requires_action")
-    return str(chat["id"])
 
 
 # -- chats -----------------------------------------------------------------------------------------
@@ -331,122 +285,3 @@ async def test_busy_chat_is_neither_cleared_nor_compacted(api: ApiClient, model:
     for path in ("clear-context", "compact"):
         reply = await api.call("POST", f"/chats/{chat_id}/{path}")
         assert (reply.status, reply.body["code"]) == (409, "busy")
-
-
-# -- actions ---------------------------------------------------------------------------------------
-
-
-async def test_question_is_answered_by_an_option(api: ApiClient, model: FakeModel) -> None:
-    call = Call("ask_people", {"question": "Tea or coffee?", "options": ["Tea", "Coffee"]})
-    chat_id = await ask(api, model, call)
-    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
-    assert [option["label"] for option in action["form"]["options"]] == ["Tea", "Coffee"]
-    path = f"/chats/{chat_id}/actions/{action['id']}"
-    assert (await api.call("POST", path, {"option": 2})).fields == ["option"]
-    assert (await api.post(path, {"option": 1}))["effect"] == "done"
-    late = await api.call("POST", path, {"option": 0})
-    assert (late.status, late.body["code"]) in [
-        (409, "no_action_pending"),
-        (409, "action_not_pending"),
-    ]
-    await until(api, chat_id, "waiting")
-    (closed,) = (await api.get(f"/chats/{chat_id}/actions", ("state", "all")))["actions"]
-    assert (closed["state"], closed["answer"]) == ("answered", {"answer": "Coffee"})
-    assert closed["answered_by"]["name"] == "admin"
-
-
-async def test_question_is_answered_by_the_values_of_its_form(
-    api: ApiClient, model: FakeModel
-) -> None:
-    chat_id = await ask(api, model, Call("ask_people", {"question": "Which boat?"}))
-    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
-    path = f"/chats/{chat_id}/actions/{action['id']}"
-    assert (await api.call("POST", path, {"values": {}})).fields == ["values.answer"]
-    assert (await api.call("POST", path, {"values": {"boat": "x", "answer": "y"}})).fields == [
-        "values.boat"
-    ]
-    await api.post(path, {"values": {"answer": "Marigold"}})
-    await until(api, chat_id, "waiting")
-    assert "Marigold" in str(model.streamed[-1].body["messages"])
-
-
-async def test_answer_must_be_one_thing(api: ApiClient, model: FakeModel) -> None:
-    chat_id = await ask(api, model, Call("ask_harbour", {}, id="call_1"), dynamic_tools=[ASK])
-    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
-    path = f"/chats/{chat_id}/actions/{action['id']}"
-    bodies: tuple[dict[str, Any], ...] = (
-        {},
-        {"option": 0, "result": 1},
-        {"option": -1},
-        {"option": True},
-        {"values": []},
-        {"values": {}, "is_error": True},
-    )
-    for body in bodies:
-        reply = await api.call("POST", path, body)
-        assert (reply.status, reply.body["code"]) == (422, "invalid_fields"), body
-    await api.post(path, {"result": "no such boat", "is_error": True})
-    await until(api, chat_id, "waiting")
-
-
-async def test_action_of_another_chat_is_not_found(api: ApiClient, model: FakeModel) -> None:
-    chat_id = await ask(api, model, Call("ask_people", {"question": "Which boat?"}))
-    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
-    other = await start(api)
-    reply = await api.call("POST", f"/chats/{other}/actions/{action['id']}", {"result": 1})
-    assert reply.status == 404
-
-
-async def test_tool_of_the_chat_is_answered_by_its_client(api: ApiClient, model: FakeModel) -> None:
-    call = Call("ask_harbour", {"boat": "Marigold"}, id="call_1")
-    chat_id = await ask(api, model, call, dynamic_tools=[ASK])
-    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
-    assert (action["executor"], action["tool_call_id"]) == ("client", "call_1")
-    path = f"/chats/{chat_id}/tool-results"
-    wrong = await api.call("POST", path, {"results": [{"tool_call_id": "call_2", "result": 1}]})
-    assert (wrong.status, wrong.body["code"]) == (409, "results_do_not_match")
-    result = {"tool_call_id": "call_1", "result": {"at": "16:10"}, "is_error": False}
-    assert (await api.post(path, {"results": [result]}))["effect"] == "done"
-    await until(api, chat_id, "waiting")
-    assert "16:10" in str(model.streamed[-1].body["messages"])
-
-
-async def test_of_ten_submissions_at_once_one_succeeds(api: ApiClient, model: FakeModel) -> None:
-    """E27 through HTTP: one success, nine typed conflicts, nothing else."""
-    chat_id = await ask(
-        api, model, Call("ask_harbour", {"boat": "x"}, id="call_1"), dynamic_tools=[ASK]
-    )
-    bodies = [{"results": [{"tool_call_id": "call_1", "result": n}]} for n in range(10)]
-    path = f"/chats/{chat_id}/tool-results"
-    replies = await asyncio.gather(*(api.call("POST", path, body) for body in bodies))
-    assert sorted((reply.status, reply.body.get("code")) for reply in replies) == [
-        (200, None),
-        *[(409, "no_action_pending")] * 9,
-    ]
-    await until(api, chat_id, "waiting")
-    page = await api.get(f"/chats/{chat_id}/messages")
-    assert sum(message["role"] == "tool" for message in page["messages"]) == 1
-
-
-# -- tokens ----------------------------------------------------------------------------------------
-
-
-async def test_token_is_made_used_listed_and_revoked(api: ApiClient) -> None:
-    made = await api.post("/tokens", {"name": "billing", "role": "client"})
-    client = api.as_caller(made["token"])
-    assert (await client.call("GET", "/chats")).status == 200
-    for method, path in (("GET", "/tokens"), ("DELETE", f"/tokens/{made['id']}")):
-        forbidden = await client.call(method, path)
-        assert (forbidden.status, forbidden.body["code"]) == (403, "forbidden")
-    (listed,) = (await api.get("/tokens"))["tokens"]
-    assert (listed["name"], listed["role"], listed["revoked_at"]) == ("billing", "client", None)
-    assert made["token"] not in str(listed)
-    assert (await api.call("DELETE", f"/tokens/{made['id']}")).status == 204
-    assert (await api.call("DELETE", f"/tokens/{made['id']}")).status == 404
-    assert (await client.call("GET", "/chats")).body["code"] == "unauthorized"
-
-
-async def test_admin_token_that_was_made_may_make_others(api: ApiClient) -> None:
-    made = await api.post("/tokens", {"name": "ops", "role": "admin"})
-    other = await api.as_caller(made["token"]).post("/tokens", {"name": "billing"})
-    assert other["role"] == "client"
