@@ -31,6 +31,18 @@ from engine.worker.work_plan import Plan, plan_for
 
 log = logging.getLogger(__name__)
 
+TAKEOVERS_MAX = 50
+"""Workers that may take up the same step before it is blamed. A retry counts as two attempts."""
+
+
+class WorkersLost(Exception):
+    """The same step was taken up again and again and never ended: it may be what ends workers."""
+
+    def __str__(self) -> str:
+        """What people are told."""
+        return "every worker that took it up was lost"
+
+
 MakeTurn = Callable[[Snapshot, Gate], Turn]
 REASON_LENGTH_MAX = 300
 """Characters of an exception that people are shown."""
@@ -90,7 +102,7 @@ class Runner:
             try:
                 if interrupting and not await self._finish_interruption(ports):
                     return
-                await self._work()
+                await self._work(ports)
             except Stopped as stopped:
                 if stopped.reason is not StopReason.INTERRUPT:
                     await self._let_go(ports, stopped.reason)
@@ -108,8 +120,11 @@ class Runner:
                 return
             interrupting = True
 
-    async def _work(self) -> None:
+    async def _work(self, ports: TurnPorts) -> None:
         if self._turn is None:
+            tries_max = 2 * ports.limits.attempts_max + TAKEOVERS_MAX
+            if self._first.generation_attempt > tries_max:
+                raise WorkersLost
             self._turn = self._make_turn(self._first, self._gate)
         await self._turn.run()
 

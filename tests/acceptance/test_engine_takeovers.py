@@ -297,3 +297,20 @@ async def test_a_bot_that_cannot_be_built_harms_only_its_chats(
             assert "no bot of that name" in view.last_error.message
             fine = await replica.chat("two")
             await replica.until(fine, ShownStatus.WAITING)
+
+
+async def test_a_step_that_loses_every_worker_is_given_up(
+    database_url: str, model: FakeModel
+) -> None:
+    """A chat that ends whatever process works on it must not go round for ever."""
+    async with TestReplica.start(database_url, model.url, works=False) as idle:
+        chat_id = await idle.chat()
+        await sql(idle, "UPDATE chats SET generation_attempt = 1000 WHERE id = $1", chat_id)
+        async with TestReplica.start(database_url, model.url) as replica:
+            view = await replica.until(chat_id, ShownStatus.ERROR)
+            assert view.last_error is not None
+            assert "every worker that took it up was lost" in view.last_error.message
+            assert model.streamed == []
+            model.say("Here again.")
+            await replica.send(chat_id, "Hello?")
+            await replica.until(chat_id, ShownStatus.WAITING)
