@@ -96,7 +96,7 @@ CREATE TABLE chats (
     model text,
     system_prompt text,
     labels jsonb NOT NULL DEFAULT '{}'::jsonb,
-    dynamic_tools jsonb NOT NULL DEFAULT '[]'::jsonb,
+    dynamic_tools json NOT NULL DEFAULT '[]'::json,
     owner jsonb,
     status text NOT NULL,
     archived boolean NOT NULL DEFAULT false,

@@ -1,6 +1,7 @@
 """Creating chats: one per thread and per id, whoever comes first."""
 
 import asyncio
+from dataclasses import replace
 from uuid import uuid4
 
 from engine.chat.changes import ChatChange
@@ -10,7 +11,9 @@ from engine.chat.decision import Refusal
 from engine.chat.ids import ChatId
 from engine.chat.snapshot import ChatStatus
 from engine.store.chat_machine import ChatMachine
+from engine.store.leases import Leases
 from engine.store.outcomes import Created, Existing
+from engine.store.pool import Pool
 
 ADA = Author(identity="slack:T1:U1", name="Ada")
 HARBOUR = ThreadBinding(platform="slack", installation="T1", channel="#harbour", thread="1.0")
@@ -73,3 +76,14 @@ async def test_chat_without_a_word_is_refused(
 
     assert isinstance(await machine.create(command), Refusal)
     assert changes == []
+
+
+async def test_fields_of_a_tool_keep_their_authors_order(machine: ChatMachine, pool: Pool) -> None:
+    """A form shows its fields in the order of the schema that the client wrote."""
+    names = ["zebra", "a", "middle", "b"]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    command = replace(hello(), dynamic_tools=({"name": "fill_in", "outputSchema": schema},))
+    await machine.create(command)
+    (acquired,) = await Leases(pool).acquire_chats(1, 30.0)
+    (tool,) = acquired.dynamic_tools
+    assert list(tool["outputSchema"]["properties"]) == names

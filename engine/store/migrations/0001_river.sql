@@ -24,7 +24,8 @@ CREATE TABLE chats (
     model text,
     system_prompt text,
     labels jsonb NOT NULL DEFAULT '{}',
-    dynamic_tools jsonb NOT NULL DEFAULT '[]',
+    -- json keeps the order of an object's keys, which is the order of a form's fields.
+    dynamic_tools json NOT NULL DEFAULT '[]',
     owner jsonb,
     status text NOT NULL CHECK (status IN ('waiting', 'running', 'interrupting', 'requires_action', 'error')),
     archived boolean NOT NULL DEFAULT false,

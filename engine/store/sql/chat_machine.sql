@@ -59,7 +59,7 @@ WITH bound AS (
     INSERT INTO chats (id, organization_id, bot, title, title_source, model, system_prompt, labels,
                        dynamic_tools, owner, status)
     SELECT $1::uuid, $2::uuid, $3::text, $4::text, CASE WHEN $4::text IS NOT NULL THEN 'human' END,
-           $5::text, $6::text, $7::jsonb, $8::jsonb, $9::jsonb, 'running'
+           $5::text, $6::text, $7::jsonb, $8::json, $9::jsonb, 'running'
     WHERE $10::text IS NULL OR EXISTS (SELECT FROM bound)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, snapshot_version, history_version
