@@ -117,9 +117,7 @@ def _overflow_at(
     text: str, at: int, cursor: Cursor, render: Renderer, limit: PageLimit
 ) -> tuple[str, Cursor] | None:
     """The page that the text up to a checkpoint overflows, or None when it does not."""
-    # An unfinished line could still become something else.
-    line = text.rfind("\n", max(at - CHECKPOINT_STEP, cursor.offset), at) + 1
-    rest = text[cursor.offset : line or at]
+    rest = text[cursor.offset : at]
     if _size_bound(rest, render) <= limit.chars_max:
         return None
     page, end = _fill_page(safe_prefix(cursor.lead + rest), cursor, render, limit)

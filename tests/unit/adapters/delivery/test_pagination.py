@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adapters.delivery.markdown_tree import Leaf, parse_blocks
 from adapters.delivery.page_pieces import PageLimit
-from adapters.delivery.pagination import FrozenPage, Pages, paginate
+from adapters.delivery.pagination import CHECKPOINT_STEP, FrozenPage, Pages, paginate
 from adapters.delivery.plain_text import is_blank, is_boundary
 from adapters.slack.markup import MrkdwnRenderer, render_mrkdwn
 from tests.unit.adapters.delivery.markdown_texts import markdown_texts, markup_soup
@@ -119,6 +119,7 @@ def test_frozen_pages_are_found_again_without_being_handed_back() -> None:
     )
     assert len(once.frozen) >= 3
     assert once == again
+    assert len(markdown) < once.checked <= len(markdown) + CHECKPOINT_STEP
 
 
 def test_no_page_stands_behind_one_that_may_change() -> None:
@@ -172,6 +173,27 @@ def test_a_paragraph_is_cut_at_a_sentence_else_at_a_word() -> None:
     assert all(page.endswith("harbour.") for page in pages)
     pages = pages_of("lighthouse " * 40, limit)
     assert all(page.startswith("lighthouse") and page.endswith("lighthouse") for page in pages)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        "👩\u200d💻",
+        "🇯🇵",
+        "e\u0301\u0302",
+        "1\ufe0f\u20e3",
+        "👍🏽",
+        "क्ष",
+        "\u1100\u1161\u11a8",
+        "harbour \u0301",
+    ],
+)
+def test_a_run_without_blanks_is_cut_between_graphemes(cluster: str) -> None:
+    for size in range(200, 212):
+        pages = pages_of(cluster * 300, PageLimit(chars_max=size))
+        assert len(pages) > 3
+        assert "".join(pages).replace(" ", "") == cluster.replace(" ", "") * 300
+        assert all(is_boundary(a + b, len(a)) for a, b in pairwise(pages))
 
 
 def test_lines_are_cut_at_line_ends() -> None:
