@@ -90,7 +90,8 @@ async def house(
             if over_http:
                 slack.use_http(f"{url}/slack/events")
             adapter.start()
-            await adapter.wait_until_ready()
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await adapter.wait_until_ready()
             try:
                 yield House(replica=replica, adapter=adapter, url=url)
             finally:

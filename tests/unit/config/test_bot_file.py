@@ -17,4 +17,6 @@ def test_bot_file_gives_name_model_and_tools() -> None:
 def test_unknown_key_of_a_bot_names_line_and_nearest() -> None:
     with pytest.raises(ConfigInvalid) as caught:
         parse_bot_file("wren/bot.toml", 'name = "Wren"\n[tools]\nalloww = ["*"]')
-    assert str(caught.value) == "wren/bot.toml:3: unknown key tools.alloww; did you mean tools.allow?"
+    assert (
+        str(caught.value) == "wren/bot.toml:3: unknown key tools.alloww; did you mean tools.allow?"
+    )
