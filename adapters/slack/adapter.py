@@ -190,8 +190,7 @@ class SlackAdapter:
                 return SlackIdentity(
                     team_id=str(who["team_id"]),
                     bot_user_id=str(who["user_id"]),
-                    bot_id=str(who["bot_id"]),
-                    app_id=str(who["app_id"]),
+                    bot_id=str(who.get("bot_id") or ""),
                     bot_name=str(who.get("user") or ""),
                 )
             try:

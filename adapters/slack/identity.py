@@ -15,7 +15,6 @@ class SlackIdentity:
     team_id: str
     bot_user_id: str
     bot_id: str
-    app_id: str
     bot_name: str = ""
 
     @property

@@ -82,7 +82,7 @@ def identity_of(recording: Recording) -> SlackIdentity:
     else:
         named = re.search(r"<@(\w+)", str(recording.body.get("event", {}).get("text", "")))
         bot = named.group(1) if named else "UWREN"
-    return SlackIdentity(team_id="T1", bot_user_id=bot, bot_id="BWREN", app_id="AWREN")
+    return SlackIdentity(team_id="T1", bot_user_id=bot, bot_id="BWREN")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from adapters.slack.intake import Dropped, EventKind, Kept, intake
 from adapters.slack.translate import Intent, translate
 
 Json = dict[str, Any]
-WREN = SlackIdentity(team_id="T1", bot_user_id="UWREN", bot_id="BWREN", app_id="AWREN")
+WREN = SlackIdentity(team_id="T1", bot_user_id="UWREN", bot_id="BWREN")
 STOP_WORDS = ("stop", "!stop")
 TS, REPLY_TS = "1700000000.000100", "1700000009.000200"
 
