@@ -26,6 +26,7 @@ from adapters.slack.client import sdk_logger
 from adapters.slack.courtesy import Spawn
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.in_order import InOrder
 from adapters.slack.intake import Dropped, Kept, intake
 from adapters.slack.wire import Json, text_at
 from engine.api import Engine, InboxEvent, StoreUnavailable
@@ -55,6 +56,7 @@ class SlackReceiver:
         self._identity = identity
         self._forms = forms
         self._stop_reaction = stop_reaction
+        self._in_order = InOrder()
         self._spawn = spawn
         self.app = AsyncApp(
             # Bolt makes no calls here; without a client of ours it would look for a token.
@@ -113,17 +115,20 @@ class SlackReceiver:
                 if text_at(body, "event", "type") in _INSTALLATION_ENDED:
                     logger.error("installation ended", extra={"action": "slack_installation_ended"})
             case Kept() as kept:
-                await self._engine.receive(
-                    InboxEvent(
-                        platform=PLATFORM,
-                        installation=self._identity.team_id,
-                        event_key=kept.event_key,
-                        message_key=kept.message_key,
-                        thread_key=kept.thread_key,
-                        kind=kept.kind.value,
-                        payload=dict(body),
-                    )
-                )
+                # Bolt and the SDK serve deliveries side by side, however they came.
+                async with self._in_order.turn(kept.thread_key):
+                    await self._engine.receive(self._event_of(kept, body))
+
+    def _event_of(self, kept: Kept, body: Json) -> InboxEvent:
+        return InboxEvent(
+            platform=PLATFORM,
+            installation=self._identity.team_id,
+            event_key=kept.event_key,
+            message_key=kept.message_key,
+            thread_key=kept.thread_key,
+            kind=kept.kind.value,
+            payload=dict(body),
+        )
 
 
 class _StoreFirst(AsyncMiddleware):
