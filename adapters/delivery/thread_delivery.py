@@ -264,6 +264,9 @@ class ThreadDelivery:
             self._ledger.may_show_anything(key, page)
             raise
         self._ledger.shows(key, page, wanted.content_hash)
+        # The distance to the next edit is kept from the answer on, so that the platform sees it too.
+        shown = self._pacer.edited(now=self._clock(), shown=wanted.content_hash)
+        self._pacers[operation.message_id] = shown
         if not wanted.is_draft:
             self._pacers.pop(operation.message_id, None)
             await self._ledger.seal(key, page, wanted.content_hash)

@@ -185,8 +185,8 @@ async def test_what_is_not_signed_gets_no_further(
         refused: list[dict[str, str]] = [
             {"Content-Type": "application/json"},
             _headers("wrong", body),
-            _headers(good, body, at=str(now - 301)),
-            _headers(good, body, at=str(now + 301)),
+            _headers(good, body, at=str(now - 360)),
+            _headers(good, body, at=str(now + 360)),
             _headers(good, body, at="soon"),
             _headers(good, body, at="-1"),
             _headers(good, body, at="9" * 5000),
