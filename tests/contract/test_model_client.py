@@ -252,16 +252,6 @@ async def test_own_key_never_appears_in_the_error(
     assert detail == "bad key *** at https://***@api.test/v1?*** for Bearer ***"
 
 
-async def test_web_page_as_a_refusal_is_told_by_its_title(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
-    page = "<html><title>502 Bad Gateway</title><body>nginx</body></html>"
-    model.script([Refuse(502, body=page)])
-    error = (await fail(client)).error
-    assert (error.kind, error.detail) == (ErrorKind.TIMEOUT, "502 Bad Gateway")
-
-
-@pytest.mark.parametrize("cut", [Stop(), Drop(), Reset()])
 async def test_stream_that_breaks_off_fails_and_keeps_its_text(
     client: ChatCompletionsClient, model: FakeModel, cut: Stop | Drop | Reset
 ) -> None:

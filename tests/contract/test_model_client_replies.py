@@ -72,3 +72,15 @@ async def test_error_event_inside_a_stream_is_classified_by_its_own_status(
     failure = await fail(client)
     assert (failure.error.kind, failure.error.status_code) == (ErrorKind.RATE_LIMIT, 429)
     assert failure.error.detail == "slow down upstream"
+
+
+async def test_web_page_as_a_refusal_is_told_by_its_title(
+    client: ChatCompletionsClient, model: FakeModel
+) -> None:
+    page = "<html><title>502 Bad Gateway</title><body>nginx</body></html>"
+    model.script([Refuse(502, body=page)])
+    error = (await fail(client)).error
+    assert (error.kind, error.detail) == (ErrorKind.TIMEOUT, "502 Bad Gateway")
+
+
+@pytest.mark.parametrize("cut", [Stop(), Drop(), Reset()])
