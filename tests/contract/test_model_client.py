@@ -252,6 +252,7 @@ async def test_own_key_never_appears_in_the_error(
     assert detail == "bad key *** at https://***@api.test/v1?*** for Bearer ***"
 
 
+@pytest.mark.parametrize("cut", [Stop(), Drop(), Reset()])
 async def test_stream_that_breaks_off_fails_and_keeps_its_text(
     client: ChatCompletionsClient, model: FakeModel, cut: Stop | Drop | Reset
 ) -> None:

@@ -81,6 +81,3 @@ async def test_web_page_as_a_refusal_is_told_by_its_title(
     model.script([Refuse(502, body=page)])
     error = (await fail(client)).error
     assert (error.kind, error.detail) == (ErrorKind.TIMEOUT, "502 Bad Gateway")
-
-
-@pytest.mark.parametrize("cut", [Stop(), Drop(), Reset()])
