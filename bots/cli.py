@@ -90,7 +90,7 @@ def serve(
     settings = _load(environ, roles=roles, host=host, port=port).settings
     from bots.wiring import run_serve
 
-    _run(settings, run_serve(settings, settings.roles))
+    _run(settings, run_serve(settings))
 
 
 @cli.command()

@@ -29,14 +29,13 @@ async def run_demo(settings: Settings) -> None:
     await _run(settings, is_demo=True)
 
 
-async def run_serve(settings: Settings, roles: tuple[Role, ...]) -> None:
-    """Run one replica with these roles until it is told to stop."""
+async def run_serve(settings: Settings) -> None:
+    """Run one replica with the roles of the settings until it is told to stop."""
     if settings.database.url is None and settings.redis.url is not None:
         raise OperatorError(
             "there is a Redis for several replicas, but no database that they could share",
             mend="set DATABASE_URL",
         )
-    del roles  # The settings say so already.
     await _run(settings, is_demo=False)
 
 
