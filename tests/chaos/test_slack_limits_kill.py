@@ -10,7 +10,7 @@ from tests.fakes.model_server import FakeModel, Gate, Say, SeenRequest, Step
 from tests.fakes.slack_server import FakeSlack
 from tests.fakes.slack_state import Channel, Message
 
-WAIT_SECONDS = 5
+WAIT_SECONDS = 4
 """Longer than ten replies elsewhere take."""
 
 

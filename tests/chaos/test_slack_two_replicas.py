@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from engine.store.pool import Pool
 from tests.chaos.serving import Replica, Serving, serving
 from tests.chaos.slack_threads import (
@@ -17,6 +15,7 @@ from tests.chaos.slack_threads import (
 from tests.fakes.model_server import Call, FakeModel, Gate, Say
 from tests.fakes.slack_server import FakeSlack
 
+QUEUED = 10
 ASK = Call("ask_people", {"question": "Shall we sail?", "options": ["Yes", "No"]})
 
 
@@ -37,56 +36,42 @@ async def worker_and_ear(
         yield house, worker, ear
 
 
-@pytest.mark.parametrize("ear", [0, 1], ids=["worker", "other"])
 async def test_a_mention_is_answered_whichever_replica_hears_it(
-    slack: FakeSlack,
-    model: FakeModel,
-    database_url: str,
-    redis_url: str,
-    pool: Pool,
-    *,
-    ear: int,
+    slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str, pool: Pool
 ) -> None:
-    """D2"""
+    """D2: and the thread goes on at whichever hears its next message."""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     async with worker_and_ear(slack, model, database_url, redis_url):
-        hear_by(slack, ear)
-        root = await ada.say(harbour, "<@BOT> hi")
-        await until_said_once(slack, pool, harbour, root, ["All right."])
-        hear_by(slack, 1 - ear)
-        await ada.say(harbour, "and?", thread_ts=root.ts)
-        await until_said_once(slack, pool, harbour, root, ["All right.", "All right."])
+        for ear in (0, 1):
+            hear_by(slack, ear)
+            root = await ada.say(harbour, "<@BOT> hi")
+            await until_said_once(slack, pool, harbour, root, ["All right."])
+            hear_by(slack, 1 - ear)
+            await ada.say(harbour, "and?", thread_ts=root.ts)
+            await until_said_once(slack, pool, harbour, root, ["All right.", "All right."])
 
 
-@pytest.mark.parametrize("way", ["word", "button", "reaction"])
 async def test_a_stop_heard_by_the_replica_that_does_not_work_stops_the_one_that_does(
-    slack: FakeSlack,
-    model: FakeModel,
-    database_url: str,
-    redis_url: str,
-    pool: Pool,
-    *,
-    way: str,
+    slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str, pool: Pool
 ) -> None:
     """D13: also with a long queue, which is then answered."""
     ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
-    model.script([Say("So much to"), Gate("never")])
+    model.script(*[[Say("So much to"), Gate("never")]] * 3)
     async with worker_and_ear(slack, model, database_url, redis_url):
-        root = await ada.say(harbour, "<@BOT> tell me all")
-        growing = await until_growing(slack, harbour, root, "So much to")
+        roots = [await ada.say(harbour, "<@BOT> tell me all") for _ in range(3)]
+        growing = [await until_growing(slack, harbour, root, "So much to") for root in roots]
         hear_by(slack, 1)
-        for number in range(15):
-            await ada.say(harbour, f"and {number}", thread_ts=root.ts)
-        match way:
-            case "word":
-                await bo.say(harbour, "stop", thread_ts=root.ts)
-            case "button":
-                await bo.click(growing, "Stop")
-            case "reaction":
-                await bo.react(growing, "octagonal_sign")
-        await model.streamed[0].left.wait()
-        wanted = ["So much to\n\n_Stopped._", *["All right."] * 15]
-        await until_said_once(slack, pool, harbour, root, wanted)
+        for number in range(QUEUED):
+            for root in roots:
+                await ada.say(harbour, f"and {number}", thread_ts=root.ts)
+        await bo.say(harbour, "stop", thread_ts=roots[0].ts)
+        await bo.click(growing[1], "Stop")
+        await bo.react(growing[2], "octagonal_sign")
+        for request in model.streamed[:3]:
+            await request.left.wait()
+        wanted = ["So much to\n\n_Stopped._", *["All right."] * QUEUED]
+        for root in roots:
+            await until_said_once(slack, pool, harbour, root, wanted)
 
 
 async def test_a_question_is_answered_at_the_other_replica_and_the_first_answer_wins(
