@@ -20,6 +20,7 @@ from engine.stream.part_buffer import PartBuffer
 from engine.stream.relay import Relay
 from engine.stream.relay_memory import MemoryRelay
 from engine.stream.relay_redis import RedisRelay
+from engine.worker.housekeeping import Housekeeper
 from engine.worker.patient_store import PatientStore
 from engine.worker.worker import Worker, WorkerPace
 
@@ -70,6 +71,8 @@ async def open_replica(
             brains = build_brains(settings, load_bots(settings.bots_dir), session)
         worker = _make_worker(settings, engine, pool, brains)
         tasks.start(worker.run(), name="worker")
+        housekeeper = Housekeeper(engine.leases, engine.inbox)
+        tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
     return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
 

@@ -138,7 +138,6 @@ class Worker:
         # Renewed first: a replica that was held up must not take its own chats for orphans.
         await self._renew()
         await self._acquire(group, with_stale=True)
-        await self._leases.forget_heartbeats()
 
     async def _acquire(self, group: asyncio.TaskGroup, *, with_stale: bool) -> None:
         async with self._acquiring:
