@@ -89,7 +89,11 @@ class ConsoleAdapter:
             "/chats/{chat_id}/actions/{action_id}": chat_posts.answer,
         }
         return [
-            *(web.get(path, self._guard(self._inside(page))) for path, page in pages.items()),
+            *(
+                # HEAD would have a stream run for nobody.
+                web.get(path, self._guard(self._inside(page)), allow_head=page != chat_pages.live)
+                for path, page in pages.items()
+            ),
             *(web.post(path, self._guard(self._inside(page))) for path, page in posts.items()),
             web.get("/sign-in", self._guard(self._gate.show)),
             web.post("/sign-in", self._guard(self._gate.sign_in)),

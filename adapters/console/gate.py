@@ -22,8 +22,11 @@ class Gate:
         self._admin = None if admin_token is None else _digest(admin_token.reveal())
 
     async def show(self, request: web.Request) -> web.Response:
-        """The page to sign in at."""
-        return self.page(status=200, next_page=_safe_next(request.query.get("next", "/")))
+        """The page to sign in at; whoever may come in already is sent on."""
+        next_page = _safe_next(request.query.get("next", "/"))
+        if self._console.access.visitor(request) is not None:
+            return web.Response(status=303, headers={"Location": next_page})
+        return self.page(status=200, next_page=next_page)
 
     def page(
         self, *, status: int, next_page: str, name: str = "", problem: str = ""

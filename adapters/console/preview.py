@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from adapters.console.markdown import Markdown
 from engine.chat.content import ToolCallPart, ToolResultPart
 from engine.stream.events import LivePart, ReasoningDelta, TextDelta, ToolCallDelta
 
+REASONING_SHOWN: Final = 4000
+"""Characters of reasoning on show while it grows: it is folded, and all of it is sent each time."""
 DrawReasoning = Callable[[str], str]
 DrawTool = Callable[[str, str], str]
 """From a tool's name and state to HTML."""
@@ -91,7 +94,7 @@ class Preview:
             if segment.kind == "text":
                 segment.drawn = self._markdown.blocks(text)
             elif segment.kind == "reasoning":
-                segment.drawn = [self._draw_reasoning(text)]
+                segment.drawn = [self._draw_reasoning(text[-REASONING_SHOWN:])]
             else:
                 segment.drawn = [self._draw_tool(text, segment.state)]
         return segment.drawn

@@ -50,7 +50,8 @@ class Authenticator:
                 ProblemCode.UNAUTHORIZED,
                 "A bearer token is required.",
                 detail="Send Authorization: Bearer <token>. The administrator's token is set as "
-                "THREADWRIGHT_ADMIN_TOKEN; others are made with POST /api/v1/tokens.",
+                "THREADWRIGHT_ADMIN_TOKEN; others are made with POST /api/v1/tokens, or by "
+                "`threadwright token create`.",
                 headers=_CHALLENGE,
             )
         if self._admin is not None and hmac.compare_digest(_digest(secret), self._admin):

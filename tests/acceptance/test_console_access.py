@@ -133,6 +133,8 @@ async def test_signing_in_opens_the_page_that_was_asked_for(
         )
         assert where == f"/chats/{chat_id}"
         assert "Sign out Ada" in await page(browser, where)
+        async with browser.get("/sign-in", allow_redirects=False) as response:
+            assert response.headers["Location"] == "/"
         await submit(browser, f"{where}/messages", content="Hello")
         assert await submit(browser, "/sign-out") == "/sign-in"
         async with browser.get("/", allow_redirects=False) as response:

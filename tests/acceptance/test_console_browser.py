@@ -82,10 +82,15 @@ async def test_answer_is_seen_to_grow(page: Page, model: FakeModel) -> None:
 
 
 async def test_message_is_sent_without_leaving_the_page(page: Page, model: FakeModel) -> None:
+    model.script([Say("Yes"), Gate("first"), Say("?")])
     await start(page)
+    await expect(page.locator("#preview .prose")).to_have_text("Yes")
+    model.release("first")
     await until(page, "waiting")
-    model.say("At six.")
+    model.script([Say("At "), Gate("middle"), Say("six.")])
     await write(page, "When?")
+    await expect(page.locator("#preview .prose")).to_have_text("At")
+    model.release("middle")
     await expect(page.locator(".entry.user .said").last).to_have_text("When?")
     await expect(page.locator(".entry.bot:not(#preview) .prose").last).to_have_text("At six.")
 
@@ -112,6 +117,7 @@ async def test_button_answers_the_question(page: Page, model: FakeModel) -> None
     await expect(page.locator(".question.closed")).to_contain_text("answered by you")
     await expect(page.locator(".question.closed .chosen")).to_have_text("No")
     await expect(page.locator(".question.open")).to_have_count(0)
+    await expect(page.locator(".entry.bot:not(#preview)")).to_have_count(2)
     await expect(page.locator(".entry.bot:not(#preview) .prose").last).to_have_text("No tea, then.")
 
 
