@@ -1,6 +1,6 @@
 """Opens what people and programs reach the engine by: the API, the console, Slack."""
 
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -17,8 +17,7 @@ from config.settings import Role, Settings
 NOT_YET = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
 
 
-async def open_surfaces(
-    stack: AsyncExitStack,
+def open_surfaces(
     tasks: Background,
     settings: Settings,
     replica: Replica,
@@ -34,13 +33,12 @@ async def open_surfaces(
                 mend="leave it out of the roles",
             )
     if Role.API in settings.roles:
-        _open_api(stack, settings, replica, application, is_demo=is_demo)
+        _open_api(settings, replica, application, is_demo=is_demo)
     if Role.SLACK in settings.roles:
         _open_slack(tasks, settings, replica, application)
 
 
 def _open_api(
-    stack: AsyncExitStack,
     settings: Settings,
     replica: Replica,
     application: web.Application,
@@ -54,7 +52,7 @@ def _open_api(
         bots=names,
         body_bytes_max=settings.server.body_max_bytes,
     )
-    stack.callback(http.close)
+    application.on_shutdown.append(_closing(http.close))
     application.add_routes(http.routes())
     console = ConsoleAdapter(
         replica.engine,
@@ -63,7 +61,7 @@ def _open_api(
         bots=names,
         open_to_loopback=is_demo,
     )
-    stack.callback(console.close)
+    application.on_shutdown.append(_closing(console.close))
     application.add_routes(console.routes())
 
 
@@ -92,3 +90,12 @@ def _open_slack(
 def _bot_names(settings: Settings) -> list[str]:
     """All bots, the one that is meant when nobody says which first."""
     return sorted(load_bots(settings.bots_dir), key=lambda name: (name != DEFAULT_BOT, name))
+
+
+def _closing(close: Callable[[], None]) -> Callable[[web.Application], Awaitable[None]]:
+    """End the open streams when the server stops, so that it need not wait for their clients."""
+
+    async def on_shutdown(_application: web.Application) -> None:
+        close()
+
+    return on_shutdown

@@ -73,7 +73,7 @@ async def _serve(
     stack.callback(logging.getLogger().removeHandler, handler)
     application = web.Application(client_max_size=settings.server.body_max_bytes)
     application.add_routes(health_routes(_checks(replica), metrics))
-    await open_surfaces(stack, tasks, settings, replica, application, is_demo=is_demo)
+    open_surfaces(tasks, settings, replica, application, is_demo=is_demo)
     await _listen(stack, tasks, settings, application, is_demo=is_demo)
 
 
