@@ -18,6 +18,9 @@ from tests.chaos.slack_threads import until_growing
 from tests.fakes.model_server import FakeModel
 from tests.fakes.slack_server import FakeSlack
 
+GROWING = 6
+"""Replies in mid-text: whether one would be spoilt is a matter of milliseconds."""
+
 
 async def test_a_killed_replica_is_replaced_by_one_that_stands_by(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str, pool: Pool
@@ -54,22 +57,28 @@ async def test_a_replica_that_was_frozen_for_too_long_spoils_nothing_when_it_wak
 ) -> None:
     """D3: it does not know that it was replaced, and has had much to say all the time."""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
-    slow = Moment(name="slow", story=Story.GROWING, method=EDIT, is_made=True)
+    growing = [
+        Moment(name=f"slow-{number}", story=Story.GROWING, method=EDIT, is_made=True)
+        for number in range(GROWING)
+    ]
     short = Moment(name="short", story=Story.SHORT, method=POST, is_made=True)
-    tell_stories(model, [*MOMENTS, slow, short])
+    tell_stories(model, [*MOMENTS, *growing, short])
     async with serving(slack, model, database_url, redis_url) as house:
         first = await house.start()
         threads = await reach_all(slack, model, harbour, ada)
-        root = await ada.say(harbour, "<@BOT> slow")
-        await until_growing(slack, harbour, root, "slow: half")
+        roots = [await ada.say(harbour, f"<@BOT> {moment.name}") for moment in growing]
+        for moment, root in zip(growing, roots, strict=True):
+            await until_growing(slack, harbour, root, f"{moment.name}: half")
         await house.start()
         first.freeze()
         frozen, awake = slack.sockets.connections
         frozen.is_leaving = True
-        model.release("slow/1")
+        for moment in growing:
+            model.release(f"{moment.name}/1")
         for thread in threads:
             await thread.until_told(slack, pool, harbour, ada)
-        await slow.until_told(slack, pool, harbour, root, ada)
+        for moment, root in zip(growing, roots, strict=True):
+            await moment.until_told(slack, pool, harbour, root, ada)
         first.thaw()
         frozen.is_leaving, awake.is_leaving = False, True
         # It has looked around when it answers somebody again.
@@ -78,7 +87,8 @@ async def test_a_replica_that_was_frozen_for_too_long_spoils_nothing_when_it_wak
         assert await first.terminate() == 0
         for thread in threads:
             await thread.until_told(slack, pool, harbour, ada)
-        await slow.until_told(slack, pool, harbour, root, ada)
+        for moment, root in zip(growing, roots, strict=True):
+            await moment.until_told(slack, pool, harbour, root, ada)
 
 
 async def test_a_post_that_arrives_while_it_is_looked_for_is_found(
