@@ -5,6 +5,7 @@ import logging
 from itertools import islice
 
 from engine.chat.ids import ChatId, MessageId
+from engine.store.errors import StoreUnavailable
 from engine.stream.follower import ChatFollower
 from engine.stream.relay import Relay
 from engine.stream.shared_reads import Reader, SharedReads
@@ -68,11 +69,13 @@ class StreamLoop:
                 await self._wait_for_turn()
                 try:
                     await self.poll()
-                except Exception:
+                except Exception as error:
                     if not failed:
-                        logger.exception(
-                            "stream poll failed", extra={"action": "stream_poll_failed"}
-                        )
+                        # A database that is away is nobody's defect here, so it brings no trace.
+                        away = isinstance(error, StoreUnavailable)
+                        level = logging.WARNING if away else logging.ERROR
+                        extra = {"action": "stream_poll_failed"}
+                        logger.log(level, "stream poll failed", extra=extra, exc_info=not away)
                     failed = True
                 else:
                     failed = False
