@@ -193,10 +193,9 @@ async def serving(
     redis_url: str | None = None,
     *,
     over_http: bool = False,
-    faults: Sequence[str] = (),
     **more: str,
 ) -> AsyncIterator[Serving]:
-    """A place to start replicas in. At the end none may have logged an error, but for `faults`."""
+    """A place to start replicas in. At the end none may have logged an error."""
     with tempfile.TemporaryDirectory(prefix="threadwright-chaos-") as folder:
         environ = {
             "PATH": os.environ.get("PATH", ""),
@@ -229,9 +228,7 @@ async def serving(
         line
         for replica in house.replicas
         for line in replica.lines
-        if line.get("level") in ("ERROR", "CRITICAL")
-        and line["logger"] != _SDK_LOGGER
-        and line["action"] not in faults
+        if line.get("level") in ("ERROR", "CRITICAL") and line["logger"] != _SDK_LOGGER
     ]
     assert not errors, json.dumps(errors, indent=1)
 

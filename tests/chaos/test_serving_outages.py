@@ -15,8 +15,6 @@ from tests.fakes.redis import RedisServer
 from tests.fakes.slack_deliveries import Delivery
 from tests.fakes.slack_server import FakeSlack
 
-DATABASE_AWAY = ("stream_poll_failed",)
-"""Said once in an outage, as an error."""
 OUTAGE_SECONDS = 10.0
 """Longer than any time-out or pause of a connection to Redis."""
 
@@ -84,7 +82,7 @@ async def test_postgres_may_be_restarted_at_any_moment_of_a_reply(
     """D3: with two replicas, and calls to Slack that come back when the database is there again."""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     tell_stories(model, MOMENTS)
-    async with serving(slack, model, database_url, redis_url, faults=DATABASE_AWAY) as house:
+    async with serving(slack, model, database_url, redis_url) as house:
         await house.start()
         await house.start()
         threads = await reach_all(slack, model, harbour, ada)
@@ -110,7 +108,7 @@ async def test_everything_may_be_restarted_but_the_replicas(
     model.script([Say("One,"), Gate("gone"), Say(" two.")])
     # A crash empties the table of heartbeats, so the other replica may find the chat before its holder.
     model.default = (Say("One, two."),)
-    async with serving(slack, model, database_url, redis.url, faults=DATABASE_AWAY) as house:
+    async with serving(slack, model, database_url, redis.url) as house:
         await house.start()
         await house.start()
         root = await ada.say(harbour, "<@BOT> count")
@@ -146,9 +144,7 @@ async def test_what_is_said_while_postgres_is_away_is_heard_afterwards(
         slack.channel("harbour"),
         slack.channel("lighthouse"),
     )
-    async with serving(
-        slack, model, database_url, redis_url, over_http=over_http, faults=DATABASE_AWAY
-    ) as house:
+    async with serving(slack, model, database_url, redis_url, over_http=over_http) as house:
         first = await house.start()
         if over_http:
             slack.use_http(f"{first.url}/slack/events")
