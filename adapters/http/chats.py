@@ -7,7 +7,7 @@ from adapters.http.queries import chats_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import create_chat
 from engine.api import Existing
-from engine.chat.commands import Archive, ClearContext, Interrupt, RequestCompaction, Unarchive
+from engine.chat.commands import Archive, ClearContext, Interrupt, Unarchive
 from engine.chat.decision import Refusal
 
 
@@ -66,8 +66,3 @@ async def unarchive(call: Call) -> Answer:
 async def clear_context(call: Call) -> Answer:
     """Let the model forget what came before."""
     return Answer(body=views.applied(await call.submit(ClearContext())))
-
-
-async def compact(call: Call) -> Answer:
-    """Summarise the history for the model."""
-    return Answer(body=views.applied(await call.submit(RequestCompaction())))

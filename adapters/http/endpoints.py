@@ -173,15 +173,6 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         method="POST",
-        path=f"{_CHAT}/compact",
-        name="compactChat",
-        summary="Summarise the history for the model.",
-        run=chats.compact,
-        gives="Applied",
-        problems=(409,),
-    ),
-    Endpoint(
-        method="POST",
         path=f"{_CHAT}/tool-results",
         name="submitToolResults",
         summary="Answer exactly the pending calls, all at once. The first submission wins.",

@@ -280,8 +280,15 @@ async def test_cleared_context_is_forgotten_by_the_model_alone(
     assert ("user", "My name is Ada") in await texts(api, chat_id)
 
 
-async def test_busy_chat_is_neither_cleared_nor_compacted(api: ApiClient, model: FakeModel) -> None:
+async def test_busy_chat_is_not_cleared(api: ApiClient, model: FakeModel) -> None:
     chat_id = await hold(api, model)
-    for path in ("clear-context", "compact"):
-        reply = await api.call("POST", f"/chats/{chat_id}/{path}")
-        assert (reply.status, reply.body["code"]) == (409, "busy")
+    reply = await api.call("POST", f"/chats/{chat_id}/clear-context")
+    assert (reply.status, reply.body["code"]) == (409, "busy")
+
+
+async def test_nothing_is_promised_that_is_not_there(api: ApiClient) -> None:
+    chat_id = await start(api)
+    reply = await api.call("POST", f"/chats/{chat_id}/compact")
+    assert (reply.status, reply.body["code"]) == (404, "not_found")
+    document = await api.get("/openapi.json")
+    assert "compact" not in str(document["paths"])
