@@ -135,6 +135,8 @@ class Turn:
         """Work until the chat waits, asks or is in error. Raises Stopped or Overtaken."""
         if self.snapshot.open_calls and await self._resume_calls():
             return
+        if self.snapshot.compaction_requested and await self._put_compaction_away():
+            return
         steps = 0
         while True:
             steps += 1
@@ -156,6 +158,11 @@ class Turn:
                 if self.snapshot.status is not ChatStatus.RUNNING:
                     return
                 steps = 0
+
+    async def _put_compaction_away(self) -> bool:
+        """Nobody spoke, so nobody is answered: a request to summarise asks the model for no reply."""
+        await self._commit(FinishTurn(fence=self.fence))
+        return self.snapshot.status is not ChatStatus.RUNNING
 
     # -- the model -------------------------------------------------------------------------------
 

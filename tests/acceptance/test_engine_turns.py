@@ -12,6 +12,7 @@ from engine.chat.commands import (
     FinishError,
     FinishTurn,
     PromoteQueuedMessage,
+    RequestCompaction,
     SendMessage,
 )
 from engine.chat.content import Finish, NewMessage, Role, plain
@@ -297,3 +298,17 @@ async def test_a_worker_that_lost_its_chat_stores_nothing(
         answer = NewMessage(role=Role.ASSISTANT, content=plain("The other one's."))
         await thief.report(FinishTurn(fence=thief.fence(), messages=(answer,)))
         assert await other.history(chat_id) == [("user", "one"), ("assistant", "The other one's.")]
+
+
+async def test_a_request_to_compact_answers_nothing_anew(
+    database_url: str, model: FakeModel
+) -> None:
+    """Nothing is answered twice: the history ends with an answer, and it stays the last."""
+    model.say("Good morning, Ada.")
+    async with TestReplica.start(database_url, model.url) as replica:
+        chat_id = await replica.chat("Good morning")
+        await replica.until(chat_id, ShownStatus.WAITING)
+        await replica.do(chat_id, RequestCompaction())
+        await replica.until(chat_id, ShownStatus.WAITING)
+        assert len(model.streamed) == 1
+        assert len(await replica.history(chat_id)) == 2
