@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -37,7 +38,8 @@ _COLOURS: Final = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"
 async def run_doctor(environ: Mapping[str, str], *, as_json: bool) -> int:
     """Print what was found and return the exit code: 1 when anything failed, else 0."""
     findings: list[Finding] = []
-    async for finding in _examine(environ):
+    async for found in _examine(environ):
+        finding = replace(found, message=redact(found.message))
         findings.append(finding)
         if not as_json:
             _show(finding)

@@ -7,7 +7,8 @@ import httpx
 
 from bots.doctor_local import clock_findings
 from bots.finding import Finding, fail, ok, warn
-from config.secret import Secret, without_password
+from config.address import masked_address
+from config.secret import Secret
 from config.settings import ModelProvider, Settings
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -67,7 +68,7 @@ async def check_model(settings: Settings) -> list[Finding]:
         mend = "set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY for a real one"
         return [warn("model", "the scripted demo model answers", mend=mend)]
     base = model.base_url.rstrip("/")
-    whose = without_password(base)
+    whose = masked_address(base)
     address = f"{base}/models" if model.provider is ModelProvider.OPENAI else f"{base}/v1/models"
     try:
         async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
@@ -90,7 +91,7 @@ def _model_headers(provider: ModelProvider, key: Secret | None) -> dict[str, str
 
 def _model_finding(settings: Settings, answer: httpx.Response) -> Finding:
     model = settings.model
-    address_shown = without_password(model.base_url or "")
+    address_shown = masked_address(model.base_url or "")
     if answer.status_code in {401, 403}:
         what = "does not take the key" if model.api_key else "wants a key"
         mend = f"set {model.provider.upper()}_API_KEY to a valid one"

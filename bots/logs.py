@@ -23,9 +23,12 @@ _TOKENS: Final = re.compile(
     | \bsk-[\w-]{6,} | \btw_[\w-]{8,}
     | \b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}
     | (?<=bearer\ )[^\s"',;]+ | (?<=\bbot\ )[\w-]{20,}\.[\w.-]+
-    | (?<=://)[^\s/@:"']*:[^\s/@"']*(?=@)
+    | (?<=://)[^\s"]+(?=@)
     """,
     re.IGNORECASE,
+)
+_PARAMETERS: Final = re.compile(
+    r"""([?&;][\w.-]*(?:pass|pwd|token|key|secret|auth|sig)[\w.-]*=)[^\s"'&;]+""", re.IGNORECASE
 )
 # Third parties name no action.
 _NO_ACTION: Final = "log"
@@ -44,7 +47,7 @@ _NOISY: Final = (
 
 def redact(text: str) -> str:
     """Return the text with everything that looks like a token replaced."""
-    return _TOKENS.sub(REDACTED, text)
+    return _PARAMETERS.sub(rf"\1{REDACTED}", _TOKENS.sub(REDACTED, text))
 
 
 class JsonLines(JsonFormatter):

@@ -3,8 +3,8 @@
 import math
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urlsplit
 
+from config.address import is_address
 from config.schema import SettingSpec
 from config.secret import Secret
 
@@ -115,6 +115,6 @@ def _within_limits(spec: SettingSpec, value: object) -> bool:
         low, high = spec.limits.at_least, spec.limits.at_most
         return (low is None or value >= low) and (high is None or value <= high)
     if spec.limits.schemes:
-        address = urlsplit(value.reveal() if isinstance(value, Secret) else str(value))
-        return address.scheme in spec.limits.schemes
+        address = value.reveal() if isinstance(value, Secret) else str(value)
+        return is_address(address, spec.limits.schemes)
     return True

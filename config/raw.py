@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from config.address import ESCAPING_HINT
 from config.convert import ValueInvalid, accepted, convert
 from config.errors import Problem
 from config.schema import SettingSpec
@@ -43,18 +44,20 @@ def raws_of_toml(
 def converted(
     raws: Mapping[str, Raw], specs: Mapping[str, SettingSpec], problems: list[Problem]
 ) -> Iterator[tuple[str, object]]:
-    """Yield (path, typed value); a value that does not fit is a problem, and never shown if secret."""
+    """Yield (path, typed value); a value that does not fit is a problem, and never shown if it may be secret."""
     for path, raw in raws.items():
         spec = specs[path]
         try:
             yield path, convert(spec, raw.value, from_text=raw.from_text)
         except ValueInvalid:
-            given = "the value given" if spec.is_secret else repr(raw.value)
+            hidden = spec.is_secret or spec.limits.schemes
+            given = "the value given" if hidden else repr(raw.value)
+            hint = f"; {ESCAPING_HINT}" if spec.is_secret and spec.limits.schemes else ""
             problems.append(
                 Problem(
                     where=raw.origin,
                     what=f"{path} cannot be {given}",
-                    mend=f"accepted is {accepted(spec)}",
+                    mend=f"accepted is {accepted(spec)}{hint}",
                 )
             )
 

@@ -1,13 +1,6 @@
 """Secrets that cannot be printed by accident: every textual form of them is masked."""
 
-import re
-from typing import Final
-
-MASK: Final = "********"
-_PASSWORD_IN_URL = re.compile(r"(?<=://)([^/?#@]*?):([^/?#]*)@")
-_PASSWORD_IN_QUERY = re.compile(
-    r"([?&][^=&#]*(?:password|token|key|secret)[^=&#]*)=[^&#]*", re.IGNORECASE
-)
+from config.address import MASK, masked_address
 
 
 class Secret:
@@ -49,11 +42,5 @@ class SecretUrl(Secret):
     __slots__ = ()
 
     def masked(self) -> str:
-        """Return the address with its password masked."""
-        return without_password(self._value)
-
-
-def without_password(address: str) -> str:
-    """Return an address with its password masked, in the user part and in the query."""
-    address = _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", address)
-    return _PASSWORD_IN_QUERY.sub(rf"\1={MASK}", address)
+        """Return the address without user, password and values of its query."""
+        return masked_address(self._value)

@@ -164,9 +164,9 @@ def test_doctor_says_how_to_mend_a_dead_database_and_a_dead_redis(dead_port: int
         THREADWRIGHT_PORT="0",
     )
     assert done.returncode == 1
-    assert f"no database at postgresql://wren:***@127.0.0.1:{dead_port}/chats: " in done.stdout
+    assert f"no database at postgresql://[redacted]@127.0.0.1:{dead_port}/chats: " in done.stdout
     assert "-> Check that the server runs and that DATABASE_URL is right." in done.stdout
-    assert f"redis://:********@127.0.0.1:{dead_port}/0 cannot be used" in done.stdout
+    assert f"redis://[redacted]@127.0.0.1:{dead_port}/0 cannot be used" in done.stdout
     assert "-> start it, or mend REDIS_URL" in done.stdout
     assert "hush" not in done.stdout + done.stderr
 
@@ -188,3 +188,18 @@ def test_doctor_finds_a_port_in_use() -> None:
     assert done.returncode == 1
     assert "cannot be listened on: " in done.stdout
     assert "--port" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check-config", "doctor"])
+@pytest.mark.parametrize("mark", ["#", "/", "?", "a=", "@", "1/", "[", ":"])
+def test_no_mark_in_a_password_gets_it_printed(command: str, mark: str) -> None:
+    done = threadwright(
+        command,
+        DATABASE_URL=f"postgresql://u:pw{mark}hush@127.0.0.1:1/d?passwd=hush&Pwd=hush",
+        REDIS_URL=f"redis://u:pw{mark}hush@127.0.0.1:1/0?password=hush",
+        OPENAI_BASE_URL=f"http://u:pw{mark}hush@127.0.0.1:1/v1?password=hush",
+        THREADWRIGHT_PORT="0",
+    )
+    assert "hush" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "bug" not in done.stdout

