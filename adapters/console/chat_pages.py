@@ -13,10 +13,9 @@ from adapters.console.console import Trouble, Visit
 from adapters.console.live import Change, LiveChat
 from adapters.console.live_stream import STREAM_HEADERS
 from adapters.console.sentences import status_view
-from adapters.console.transcript import Transcript
+from adapters.console.transcript import EntryView, Transcript
 from adapters.console.translate import chat_id_of, cursor_of, cursor_text, number_of
 from engine.api import ChatCursor
-from engine.chat.content import Message
 from engine.chat.ids import ChatId, MessageId
 from engine.chat.view import ChatView, ShownStatus
 
@@ -84,15 +83,15 @@ async def chat(visit: Visit) -> web.Response:
         _side(visit, current=chat_id),
     )
     shown = messages[-MESSAGES_SHOWN:]
-    transcript = _transcript(visit, view, shown)
-    transcript.set_actions(actions)
+    transcript = _transcript(visit, view)
+    transcript.load(shown, actions)
     bot = name_of_bot(view)
     values = side.values(visit) | {
         "chat": view,
         "current": chat_id,
         "title": view.title or f"Chat of {view.created_at:%d %B, %H:%M}",
         "bot": bot,
-        "entries": transcript.entries(),
+        "entries": await _drawn(transcript),
         "last_id": transcript.last_id,
         "earlier": f"?before={shown[0].id}" if len(messages) > MESSAGES_SHOWN else "",
         "queue": queue,
@@ -119,8 +118,9 @@ async def live(visit: Visit) -> web.StreamResponse:
     )
     # A page whose last message was taken back meanwhile begins anew.
     goes_on = after_id == 0 or (bool(known) and known[-1].id == after_id)
-    transcript = _transcript(visit, view, known if goes_on else ())
-    transcript.set_actions(await engine.read_actions(chat_id, only_open=False))
+    transcript = _transcript(visit, view)
+    actions = await engine.read_actions(chat_id, only_open=False)
+    transcript.load(known if goes_on else (), actions)
     page = LiveChat(
         visit.console.pages,
         visit.console.markdown,
@@ -141,13 +141,17 @@ def name_of_bot(view: ChatView) -> str:
     return view.bot.replace("_", " ").replace("-", " ").capitalize()
 
 
-def _transcript(visit: Visit, view: ChatView, messages: Sequence[Message]) -> Transcript:
-    transcript = Transcript(
-        visit.console.markdown, visitor=visit.visitor.identity, bot=name_of_bot(view)
-    )
-    for message in messages:
-        transcript.add(message)
-    return transcript
+def _transcript(visit: Visit, view: ChatView) -> Transcript:
+    return Transcript(visit.console.markdown, visitor=visit.visitor.identity, bot=name_of_bot(view))
+
+
+async def _drawn(transcript: Transcript) -> list[EntryView]:
+    """All entries. Whoever else waits is served between two of them."""
+    entries = []
+    for entry in transcript.entries():
+        entries.append(entry)
+        await asyncio.sleep(0)
+    return entries
 
 
 async def _side(visit: Visit, *, current: ChatId | None = None) -> _Side:

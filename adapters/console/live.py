@@ -82,19 +82,11 @@ class LiveChat:
 
     def changes(self, events: Iterable[Event]) -> list[Change]:
         """What these events change on the page."""
-        changes: list[Change] = []
-        for event in events:
-            changes += self._change(event)
-        if (news := self._preview.changes()) is not None:
-            changes.append({"do": "preview", "from": news[0], "blocks": news[1]})
-        return changes + self._status()
+        changes = [change for event in events for change in self.take(event)]
+        return changes + self.settle()
 
-    def set_actions(self, actions: Sequence[RequiredAction]) -> list[Change]:
-        """What the history of questions changes on the page."""
-        self.needs_actions = False
-        return self._put(self._transcript.set_actions(actions))
-
-    def _change(self, event: Event) -> list[Change]:
+    def take(self, event: Event) -> list[Change]:
+        """What this event changes on the page, but for what `settle` gives once for many."""
         match event:
             case StatusEvent() | RetryEvent() | ErrorEvent():
                 self._stand(event)
@@ -115,6 +107,18 @@ class LiveChat:
             case _:
                 assert_never(event)
         return []
+
+    def settle(self) -> list[Change]:
+        """How the growing answer and the status changed since they were told."""
+        changes: list[Change] = []
+        if (news := self._preview.changes()) is not None:
+            changes.append({"do": "preview", "from": news[0], "blocks": news[1]})
+        return changes + self._status()
+
+    def set_actions(self, actions: Sequence[RequiredAction]) -> list[Change]:
+        """What the history of questions changes on the page."""
+        self.needs_actions = False
+        return self._put(self._transcript.set_actions(actions))
 
     def _stand(self, event: StatusEvent | RetryEvent | ErrorEvent) -> None:
         match event:

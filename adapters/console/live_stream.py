@@ -11,7 +11,7 @@ from aiohttp import web
 from adapters.console.live import Change, LiveChat
 from engine.api import ChatFollower, Engine, StoreUnavailable
 from engine.chat.ids import ChatId, MessageId
-from engine.stream.events import Event
+from engine.stream.events import Event, MessageEvent
 
 PAGE_SECONDS: Final = 0.08
 """Least time between two changes of a page: as fast as the eye reads."""
@@ -59,7 +59,7 @@ class LiveStreams:
                 if first:
                     await _write(response, _event(first, chat.last_id))
                 async for events in self._batches(request, follower):
-                    changes = chat.changes(events)
+                    changes = await _drawn(chat, events)
                     changes += await self._answered(chat, chat_id)
                     await _write(response, _event(changes, chat.last_id))
                     await asyncio.sleep(
@@ -104,6 +104,16 @@ class LiveStreams:
                 yield events
                 beat_at = loop.time() + BEAT_SECONDS
             await _wait(follower)
+
+
+async def _drawn(chat: LiveChat, events: tuple[Event, ...]) -> list[Change]:
+    """What these events change. Whoever else waits is served between two messages."""
+    changes: list[Change] = []
+    for event in events:
+        changes += chat.take(event)
+        if isinstance(event, MessageEvent):
+            await asyncio.sleep(0)
+    return changes + chat.settle()
 
 
 async def _wait(follower: ChatFollower) -> None:

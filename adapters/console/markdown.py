@@ -1,4 +1,7 @@
-"""Markdown to HTML that is safe to show (pure): no HTML of its own, no images, only web and mail links."""
+"""Markdown to HTML that is safe to show (pure): no HTML of its own, no images, only web and mail links.
+
+Laying out one text costs a bounded amount of work, whatever the text is: see pieces.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,8 +12,8 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-CHARACTERS_MAX: Final = 200_000
-"""Longer texts are shown as they are: laying them out would hold everybody else up."""
+from adapters.console.pieces import Piece, pieces_of
+
 _SCHEMES: Final = frozenset({"http", "https", "mailto"})
 _HEADING_SHIFT: Final = 2
 """The page has its own first and second level."""
@@ -36,8 +39,15 @@ class Markdown:
 
     def blocks(self, text: str) -> list[str]:
         """The HTML of each top-level block: while a text grows, only the last ones change."""
-        if len(text) > CHARACTERS_MAX:
-            return [f'<p class="plain">{escapeHtml(text)}</p>']
+        return [block for piece in pieces_of(text) for block in self.blocks_of(piece)]
+
+    def blocks_of(self, piece: Piece) -> list[str]:
+        """The HTML of one piece; of one that is not laid out, its text as it is."""
+        if not piece.is_laid_out:
+            return [f'<p class="plain">{escapeHtml(piece.text)}</p>']
+        return self._laid_out(piece.text)
+
+    def _laid_out(self, text: str) -> list[str]:
         tokens = self._parser.parse(text)
         rendered = []
         begin = 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adapters.console.markdown import Markdown
+from adapters.console.pieces import Piece, pieces_of
 from engine.chat.content import ToolCallPart, ToolResultPart
 from engine.stream.events import LivePart, ReasoningDelta, TextDelta, ToolCallDelta
 
@@ -24,6 +25,7 @@ class _Segment:
     pieces: list[str] = field(default_factory=list)
     state: str = "calling"
     drawn: list[str] | None = None
+    drawn_pieces: dict[Piece, list[str]] = field(default_factory=dict)
 
 
 class Preview:
@@ -92,9 +94,17 @@ class Preview:
             if len(segment.pieces) > 1:
                 segment.pieces = [text]
             if segment.kind == "text":
-                segment.drawn = self._markdown.blocks(text)
+                segment.drawn = self._draw_text(segment, text)
             elif segment.kind == "reasoning":
                 segment.drawn = [self._draw_reasoning(text[-REASONING_SHOWN:])]
             else:
                 segment.drawn = [self._draw_tool(text, segment.state)]
         return segment.drawn
+
+    def _draw_text(self, segment: _Segment, text: str) -> list[str]:
+        """Only the last piece of a text grows: the others are not laid out again."""
+        known, pieces = segment.drawn_pieces, pieces_of(text)
+        segment.drawn_pieces = {
+            piece: known.get(piece) or self._markdown.blocks_of(piece) for piece in pieces
+        }
+        return [block for piece in pieces for block in segment.drawn_pieces[piece]]

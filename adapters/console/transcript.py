@@ -5,7 +5,7 @@ message may change an earlier entry, and `add` says which.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -95,22 +95,23 @@ class Transcript:
         """The newest message that is known, 0 for none."""
         return max(self._messages, default=MessageId(0))
 
-    def entries(self) -> list[EntryView]:
-        """All entries, in order."""
-        shown = [self._entry(self._messages[id_]) for id_ in sorted(self._messages)]
-        return [entry for entry in shown if entry is not None]
+    def entries(self) -> Iterator[EntryView]:
+        """All entries, in order, each drawn when it is asked for."""
+        for id_ in sorted(self._messages):
+            entry = self._entry(self._messages[id_])
+            if entry is not None:
+                yield entry
+
+    def load(self, messages: Iterable[Message], actions: Sequence[RequiredAction]) -> None:
+        """Take in what there is already, in order, without drawing any of it."""
+        for message in messages:
+            self._take(message)
+        self._actions = tuple(actions)
 
     def add(self, message: Message) -> tuple[EntryView, ...]:
         """Take in a message, new or amended, and give the entries that look different now."""
-        self._messages[message.id] = message
-        if message.role is not Role.TOOL:
-            entry = self._entry(message)
-            return () if entry is None else (entry,)
-        changed = []
-        for part in message.content:
-            if isinstance(part, ToolResultPart):
-                changed += self._settle(message.id, part)
-        return tuple(changed)
+        changed = (self._entry(different) for different in self._take(message))
+        return tuple(entry for entry in changed if entry is not None)
 
     def set_actions(self, actions: Sequence[RequiredAction]) -> tuple[EntryView, ...]:
         """Take in what people were asked, and give the entries that look different now."""
@@ -131,7 +132,16 @@ class Transcript:
         for key in [key for key in self._results if key[0] > after_id]:
             del self._results[key]
 
-    def _settle(self, message_id: MessageId, result: ToolResultPart) -> list[EntryView]:
+    def _take(self, message: Message) -> list[Message]:
+        """Store a message; the messages whose entries it changes."""
+        self._messages[message.id] = message
+        if message.role is not Role.TOOL:
+            return [message]
+        results = [part for part in message.content if isinstance(part, ToolResultPart)]
+        callers = (self._settle(message.id, result) for result in results)
+        return [caller for caller in callers if caller is not None]
+
+    def _settle(self, message_id: MessageId, result: ToolResultPart) -> Message | None:
         """Give the result to the newest earlier message that made the call."""
         for id_ in sorted(self._messages, reverse=True):
             caller = self._messages[id_]
@@ -140,9 +150,8 @@ class Transcript:
                 for part in caller.content
             ):
                 self._results[id_, result.tool_call_id] = result
-                entry = self._entry(caller)
-                return [] if entry is None else [entry]
-        return []
+                return caller
+        return None
 
     def _entry(self, message: Message) -> EntryView | None:
         match message.role:

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import aiohttp
 import pytest
 
+from adapters.console.markdown import Markdown
 from engine.chat.commands import SendMessage
 from engine.chat.content import plain
 from engine.chat.ids import ChatId
@@ -321,3 +322,30 @@ async def test_page_whose_messages_were_taken_back_begins_anew(
                 assert b'"do":"reset","after":0' in line
                 break
         response.close()
+
+
+# -- what a page may cost ---------------------------------------------------------------------------
+
+
+async def test_hostile_markdown_holds_nobody_up(
+    browser: aiohttp.ClientSession,
+    replica: TestReplica,
+    model: FakeModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[int] = []
+    laid_out = Markdown._laid_out
+
+    def counted(markdown: Markdown, text: str) -> list[str]:
+        parsed.append(len(text))
+        return laid_out(markdown, text)
+
+    monkeypatch.setattr(Markdown, "_laid_out", counted)
+    model.script(*([Say("![" * 95_000)] for _ in range(5)))
+    path, chat_id = await start(browser, replica)
+    for number in range(4):
+        await submit(browser, f"{path}/messages", content=f"More {number}")
+        await replica.until(chat_id, ShownStatus.WAITING)
+    shown = await page(browser, path)
+    assert shown.count("![") == 5 * 95_000
+    assert sum(parsed) < 50_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.console.markdown import CHARACTERS_MAX, Markdown
+from adapters.console.markdown import Markdown
 
 MARKDOWN = Markdown()
 TAGS = {
@@ -80,8 +80,3 @@ def test_blocks_that_are_done_do_not_change_while_text_grows() -> None:
     assert len(before) == 5
     assert before[:-1] == after[:-1]
     assert before[-1] != after[-1]
-
-
-def test_text_that_is_very_long_is_shown_as_it_is() -> None:
-    (block,) = MARKDOWN.blocks("<b>" + "x" * CHARACTERS_MAX)
-    assert block.startswith('<p class="plain">&lt;b&gt;x')

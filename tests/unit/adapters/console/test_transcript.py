@@ -96,7 +96,7 @@ def test_result_belongs_to_the_message_with_its_call() -> None:
         ("done", '{\n  "time": "12:00"\n}'),
         ("failed", "no map"),
     ]
-    assert len(shown.entries()) == 1
+    assert len(list(shown.entries())) == 1
 
 
 def test_same_id_of_a_call_may_come_back_later() -> None:
@@ -162,7 +162,7 @@ def test_messages_taken_back_are_forgotten_with_their_results() -> None:
     assert [entry.id for entry in shown.entries()] == [1]
     assert shown.last_id == 1
     shown.add(message(4, Role.ASSISTANT, call()))
-    assert shown.entries()[-1].tools[0].state == "calling"
+    assert list(shown.entries())[-1].tools[0].state == "calling"
 
 
 def test_answer_that_broke_off_says_so_and_thoughts_are_apart() -> None:
