@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -116,8 +116,8 @@ def decode_cursor(cursor: str) -> ChatCursor | None:
         created_at = datetime.fromisoformat(time)
         if created_at.tzinfo is None:
             return None
-        return ChatCursor(created_at=created_at, chat_id=ChatId(UUID(chat_id)))
-    except (ValueError, binascii.Error):
+        return ChatCursor(created_at=created_at.astimezone(UTC), chat_id=ChatId(UUID(chat_id)))
+    except (ValueError, OverflowError, binascii.Error):
         return None
 
 

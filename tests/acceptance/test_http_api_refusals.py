@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import json
+import logging
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,6 +20,11 @@ from tests.fakes.replica import TestReplica
 
 NOBODYS = "9f3c1d52-6a57-4c0e-9f0e-2b1c7c1b5e11"
 """A chat that nobody made. Fixed, since every worker must collect the same tests."""
+EARLY, LATE = (
+    urlsafe_b64encode(f"{time} {NOBODYS}".encode()).decode().rstrip("=")
+    for time in ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
+)
+"""Cursors of times that are there in their own zone only."""
 BODIES = [endpoint for endpoint in ENDPOINTS if endpoint.takes]
 
 
@@ -176,6 +183,15 @@ async def test_body_that_is_not_called_json_is_refused(api: ApiClient) -> None:
         assert (reply.status, reply.body["code"]) == (415, "unsupported_media_type")
 
 
+async def test_json_that_curl_calls_a_form_is_taken(api: ApiClient) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    data = b'{"content": "Good morning"}'
+    assert (await api.call("POST", "/chats", data=data, headers=form)).status == 201
+    for kind in ("multipart/form-data; boundary=x", "text/plain"):
+        reply = await api.call("POST", "/chats", data=data, headers={"Content-Type": kind})
+        assert (reply.status, reply.body["code"]) == (415, "unsupported_media_type")
+
+
 async def test_body_of_ten_megabytes_is_refused(api: ApiClient) -> None:
     body = json.dumps({"content": "a" * 10_000_000}).encode()
     reply = await api.call("POST", "/chats", data=body)
@@ -317,14 +333,19 @@ async def test_idempotency_key_that_is_none_is_refused(api: ApiClient, key: str)
         ("/chats", ("limit", "x"), "limit"),
         ("/chats", ("cursor", "x"), "cursor"),
         ("/chats", ("cursor", "MjAyNi0xMi0wMVQwMDowMDowMA"), "cursor"),
+        ("/chats", ("cursor", EARLY), "cursor"),
+        ("/chats", ("cursor", LATE), "cursor"),
         ("/chats", ("archived", "maybe"), "archived"),
         ("/chats", ("label", "novalue"), "label"),
         ("/chats", ("lable", "a:b"), "lable"),
         ("/chats/{chat_id}", ("expand", "all"), "expand"),
         ("/chats/{chat_id}/messages", ("before", "x"), "before"),
         ("/chats/{chat_id}/messages", ("after", "-1"), "after"),
+        ("/chats/{chat_id}/messages", ("before", str(2**63)), "before"),
+        ("/chats/{chat_id}/messages", ("after", "9" * 30), "after"),
         ("/chats/{chat_id}/actions", ("state", "closed"), "state"),
         ("/chats/{chat_id}/stream", ("after_id", "x"), "after_id"),
+        ("/chats/{chat_id}/stream", ("after_id", str(2**63)), "after_id"),
     ],
 )
 async def test_query_that_says_nothing_is_refused(
@@ -359,6 +380,26 @@ async def test_client_that_dribbles_is_let_go(database_url: str) -> None:
         assert b" 408 " in await reader.readline()
         writer.close()
         await writer.wait_closed()
+
+
+async def test_client_that_leaves_amid_its_body_is_no_error(
+    api: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="adapters.http")
+    url = URL(api.base)
+    _, writer = await asyncio.open_connection(url.host, url.port)
+    writer.write(
+        f"POST {API}/chats HTTP/1.1\r\nHost: wren\r\nContent-Length: 100\r\n"
+        f"Authorization: Bearer {api.token}\r\n"
+        'Content-Type: application/json\r\n\r\n{"content"'.encode()
+    )
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+    async with asyncio.timeout(20):
+        while not (told := [r for r in caplog.records if r.name.startswith("adapters.http")]):
+            await asyncio.sleep(0.01)
+    assert [(r.levelname, r.__dict__["action"]) for r in told] == [("DEBUG", "http_client_left")]
 
 
 async def test_database_that_is_away_is_said_with_when_to_come_back(
