@@ -61,7 +61,7 @@ class Authenticator:
             sentence = "The token is not known, or it was revoked."
             raise Problem(ProblemCode.UNAUTHORIZED, sentence, headers=_CHALLENGE)
         return Caller(
-            author=Author(identity=f"api:{info.name}", name=info.name),
+            author=Author(identity=f"api:token:{info.id}", name=info.name),
             scope=f"api:{info.id}",
             role=TokenRole.ADMIN if info.role == TokenRole.ADMIN else TokenRole.CLIENT,
         )

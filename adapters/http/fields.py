@@ -7,6 +7,7 @@ all mistakes at once.
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
+from unicodedata import category
 
 from adapters.http.errors import Problem, ProblemCode, Validation
 
@@ -14,6 +15,10 @@ DEPTH_MAX: Final = 64
 """Levels of nesting in a JSON value; what is deeper is no data but an attack on parsers."""
 T = TypeVar("T")
 _ID_MAX: Final = 2**63 - 1
+_TURNS: Final = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+"""What Unicode calls bidirectional controls."""
 
 
 class Mistakes:
@@ -174,6 +179,11 @@ def has_lone_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def misleads(name: str) -> bool:
+    """Whether a name shows itself as something else: it breaks lines, or turns the direction."""
+    return any(sign in _TURNS or category(sign) in ("Cc", "Zl", "Zp") for sign in name)
 
 
 def printable(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from adapters.http.errors import Problem, ProblemCode, not_found
-from adapters.http.fields import Mistakes, ObjectReader
+from adapters.http.fields import Mistakes, ObjectReader, misleads
 from engine.chat.commands import (
     AnswerAction,
     BusyBehavior,
@@ -163,6 +163,8 @@ def new_token(body: Any, roles: tuple[str, ...]) -> NewToken:
     mistakes = Mistakes()
     reader = ObjectReader(body, mistakes, known=("name", "role"))
     name = reader.text("name", length_max=NAME_MAX, required=True)
+    if name is not None and misleads(name):
+        reader.wrong("name", "must not hold control characters, line breaks or turns of direction")
     role = reader.choice("role", roles, default=roles[0])
     mistakes.raise_if_any()
     return NewToken(name=name or "", role=role)
@@ -286,14 +288,16 @@ def _result(mistakes: Mistakes, raw: Any, where: str) -> ToolResultPart:
 
 
 def _answer_of_option(reader: ObjectReader, form: Form | None) -> Any:
+    form = _form_of(form)
     index = reader.whole("option")
-    if index is None:
+    if index is None and reader.value("option") is not None:
         return None
-    try:
-        return answer_of_option(_form_of(form), index)
-    except IndexError:
-        reader.wrong("option", "the question has no such option")
-        return None
+    count = len(form.options)
+    if index is not None and index < count:
+        return answer_of_option(form, index)
+    expected = f"must be a whole number from 0 to {count - 1}"
+    reader.wrong("option", expected if count else "the question has none; send values")
+    return None
 
 
 def _answer_of_values(reader: ObjectReader, form: Form | None) -> Any:
@@ -302,6 +306,9 @@ def _answer_of_values(reader: ObjectReader, form: Form | None) -> Any:
         reader.wrong("values", "must be an object")
         return None
     form = _form_of(form)
+    if not form.fields:
+        reader.wrong("values", "the question has no fields; answer it with the index of an option")
+        return None
     known = [field.name for field in form.fields]
     for name in raw:
         if name not in known:

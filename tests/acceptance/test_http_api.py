@@ -61,7 +61,10 @@ async def test_author_of_a_message_is_the_token(api: ApiClient) -> None:
     billing = api.as_caller(made["token"])
     chat_id = await start(billing)
     page = await api.get(f"/chats/{chat_id}/messages")
-    assert page["messages"][0]["author"] == {"identity": "api:billing", "name": "billing"}
+    assert page["messages"][0]["author"] == {
+        "identity": f"api:token:{made['id']}",
+        "name": "billing",
+    }
 
 
 async def test_content_may_be_parts(api: ApiClient) -> None:

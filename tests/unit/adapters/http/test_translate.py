@@ -99,6 +99,8 @@ def test_answer_is_an_option_or_values_or_a_result(body: Any, result: Any) -> No
         ({}, "option"),
         ({"option": 0, "values": {}}, "option"),
         ({"option": 1}, "option"),
+        ({"option": None}, "option"),
+        ({"option": -1}, "option"),
         ({"values": {"cups": "many"}}, "values.cups"),
         ({"values": {"cups": 1, "sugar": 2}}, "values.sugar"),
         ({"option": 0, "is_error": True}, "is_error"),
@@ -108,6 +110,22 @@ def test_answer_that_does_not_fit_names_its_field(body: Any, field: str) -> None
     with pytest.raises(Problem) as raised:
         translate.answer_action(body, ActionId(3), FORM, ADA)
     assert [item.field for item in raised.value.validations] == [field]
+
+
+def test_values_for_a_question_of_options_are_refused() -> None:
+    buttons = Form(question="Tea?", kind=FormKind.BUTTONS, options=FORM.options)
+    with pytest.raises(Problem) as raised:
+        translate.answer_action({"values": {}}, ActionId(3), buttons, ADA)
+    (item,) = raised.value.validations
+    assert (item.field, "option" in item.detail) == ("values", True)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x00", "a\x7f", "a\u2028b", "\u202enimda", "\u2066a"])
+def test_name_of_a_token_must_read_as_it_is(name: str) -> None:
+    with pytest.raises(Problem) as raised:
+        translate.new_token({"name": name}, ("client",))
+    assert [item.field for item in raised.value.validations] == ["name"]
+    assert translate.new_token({"name": "Ada’s ship 🚢"}, ("client",)).name == "Ada’s ship 🚢"
 
 
 def test_option_of_a_question_without_a_form_is_refused() -> None:
