@@ -10,6 +10,7 @@ from engine.tools.definition import EMPTY_SCHEMA, NAME_PATTERN, ToolDefinition
 DYNAMIC_TOOLS_MAX = 250
 """Tools that one chat may bring; more would not fit any model's window."""
 DYNAMIC_EXECUTORS = (Executor.CLIENT, Executor.PEOPLE)
+_ON_TIMEOUT = ("error", "continue")
 
 
 class DynamicToolInvalid(ValueError):
@@ -53,7 +54,7 @@ def _parse(item: Mapping[str, Any], where: str) -> ToolDefinition:
         output_schema=_schema(item, "output_schema", "outputSchema", where),
         executor=Executor(executor),
         timeout_seconds=_timeout(item, where),
-        on_timeout_continue=item.get("on_timeout") == "continue",
+        on_timeout_continue=_on_timeout(item, where) == "continue",
     )
 
 
@@ -80,3 +81,10 @@ def _timeout(item: Mapping[str, Any], where: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 30 * 86400:
         raise DynamicToolInvalid(f"{where}.timeout_seconds", "a number of seconds up to 30 days")
     return float(value)
+
+
+def _on_timeout(item: Mapping[str, Any], where: str) -> str:
+    value = item.get("on_timeout", "error")
+    if value not in _ON_TIMEOUT:
+        raise DynamicToolInvalid(f"{where}.on_timeout", 'either "error" or "continue"')
+    return str(value)

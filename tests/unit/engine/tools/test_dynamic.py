@@ -42,6 +42,8 @@ def test_a_tool_in_mcps_terms_is_taken() -> None:
         ({"name": "x", "inputSchema": {"type": "array"}}, ".inputSchema"),
         ({"name": "x", "inputSchema": "{}"}, ".inputSchema"),
         ({"name": "x", "outputSchema": []}, ".outputSchema"),
+        ({"name": "x", "on_timeout": "go_on"}, ".on_timeout"),
+        ({"name": "x", "on_timeout": ["continue"]}, ".on_timeout"),
         ({"name": "x", "timeout_seconds": 0}, ".timeout_seconds"),
         ({"name": "x", "timeout_seconds": True}, ".timeout_seconds"),
         ({"name": "x", "timeout_seconds": float("nan")}, ".timeout_seconds"),
