@@ -16,7 +16,7 @@ from adapters.http.auth import Authenticator, TokenRole
 from adapters.http.call import Answer, Call, Endpoint, Surroundings
 from adapters.http.endpoints import ENDPOINTS
 from adapters.http.errors import Problem, ProblemCode, not_found
-from adapters.http.open_streams import OpenStreams
+from adapters.http.open_streams import BEAT_SECONDS, OpenStreams
 from adapters.http.openapi import PREFIX, document
 from adapters.http.queries import no_query
 from adapters.http.request_body import BODY_SECONDS, read_json
@@ -43,17 +43,20 @@ class HttpAdapter:
         bots: Sequence[str] = ("assistant",),
         body_bytes_max: int = BODY_BYTES_MAX,
         body_seconds: float = BODY_SECONDS,
+        beat_seconds: float = BEAT_SECONDS,
     ) -> None:
         """`bots`: the names that a chat may ask for, the default first."""
         self._streams = OpenStreams()
+        self._authenticator = Authenticator(engine, admin_token)
         self._around = Surroundings(
             engine=engine,
             bots=tuple(bots),
             check_tools=check_dynamic_tools,
             streams=self._streams,
+            beat_seconds=beat_seconds,
             new_id=uuid4,
+            authenticator=self._authenticator,
         )
-        self._authenticator = Authenticator(engine, admin_token)
         self._body_bytes_max = body_bytes_max
         self._body_seconds = body_seconds
         self._methods = [(_pattern(endpoint.path), endpoint.method) for endpoint in ENDPOINTS]
@@ -67,6 +70,8 @@ class HttpAdapter:
                 endpoint.method,
                 PREFIX + endpoint.path,
                 self._guard(self._endpoint(endpoint), is_stream=endpoint.is_stream),
+                # A stream has no headers worth asking for, and never ends.
+                **({"allow_head": False} if endpoint.is_stream else {}),
             )
             for endpoint in ENDPOINTS
         ]

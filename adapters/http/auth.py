@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+import logging
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +12,10 @@ from config.secret import Secret
 from engine.api import Engine
 from engine.chat.content import Author
 
+log = logging.getLogger(__name__)
+
+FAILURES_LOG_SECONDS = 10.0
+"""At most one line in this time, so that guessing fills no log."""
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="threadwright"'}
 
 
@@ -40,6 +46,8 @@ class Authenticator:
     def __init__(self, engine: Engine, admin_token: Secret | None) -> None:
         self._engine = engine
         self._admin = None if admin_token is None else _digest(admin_token.reveal())
+        self._failures = 0
+        self._log_at = 0.0
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller. Raises Problem 401; StoreUnavailable passes through."""
@@ -58,6 +66,7 @@ class Authenticator:
             return ADMIN
         info = await self._engine.tokens.verify_token(secret)
         if info is None:
+            self._note_failure()
             sentence = "The token is not known, or it was revoked."
             raise Problem(ProblemCode.UNAUTHORIZED, sentence, headers=_CHALLENGE)
         return Caller(
@@ -65,6 +74,15 @@ class Authenticator:
             scope=f"api:{info.id}",
             role=TokenRole.ADMIN if info.role == TokenRole.ADMIN else TokenRole.CLIENT,
         )
+
+    def _note_failure(self) -> None:
+        self._failures += 1
+        now = time.monotonic()
+        if now < self._log_at:
+            return
+        extra = {"action": "auth_failed", "failures": self._failures}
+        log.warning("Bearer tokens were refused.", extra=extra)
+        self._failures, self._log_at = 0, now + FAILURES_LOG_SECONDS
 
 
 def _digest(secret: str) -> bytes:

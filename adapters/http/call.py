@@ -7,7 +7,7 @@ from uuid import UUID
 
 from aiohttp import web
 
-from adapters.http.auth import Caller, TokenRole
+from adapters.http.auth import Authenticator, Caller, TokenRole
 from adapters.http.errors import not_found
 from adapters.http.open_streams import OpenStreams
 from adapters.http.queries import Pairs
@@ -27,6 +27,8 @@ class Surroundings:
     bots: tuple[str, ...]
     check_tools: CheckTools
     streams: OpenStreams
+    beat_seconds: float
+    authenticator: Authenticator
     new_id: Callable[[], UUID]
 
 
@@ -73,6 +75,10 @@ class Call:
         if isinstance(outcome, Refusal):
             raise problem_of(outcome)
         return outcome
+
+    async def require_token(self) -> None:
+        """Raise Problem 401 if the caller's token was revoked since."""
+        await self.around.authenticator.authenticate(self.request.headers.get("Authorization"))
 
     async def require_chat(self) -> None:
         """Raise Problem 404 unless the path's chat exists."""

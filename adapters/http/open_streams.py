@@ -1,8 +1,8 @@
 """The streams that are open: their followers are freed when the client goes or the server ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from engine.api import ChatFollower, Engine, StoreUnavailable
@@ -12,6 +12,8 @@ from engine.stream.events import Event
 GONE_CHECK_SECONDS: Final = 1.0
 """How soon a client that went away without a word while nothing happened is noticed."""
 STORE_RETRY_SECONDS: Final = 1.0
+BEAT_SECONDS: Final = 15.0
+"""Proxies close what is silent for a minute, many sooner; also how long a revoked token streams on."""
 
 
 class OpenStreams:
@@ -46,15 +48,26 @@ class OpenStreams:
             follower.close()
 
     async def batches(
-        self, follower: ChatFollower, is_gone: Callable[[], bool], *, beat_seconds: float
+        self,
+        follower: ChatFollower,
+        is_gone: Callable[[], bool],
+        *,
+        require_token: Callable[[], Awaitable[None]],
+        beat_seconds: float,
     ) -> AsyncIterator[tuple[Event, ...]]:
         """All that is new, whenever there is something; nothing at all after `beat_seconds` of that.
 
-        Ends when the client is gone or the server ends. While the store is away it waits.
+        Ends when the client is gone or the server ends. While the store is away it waits. What
+        `require_token` raises, asked every `beat_seconds`, passes through.
         """
         loop = asyncio.get_running_loop()
-        beat_at = loop.time() + beat_seconds
+        beat_at = check_at = loop.time() + beat_seconds
         while not self._closed and not is_gone():
+            if loop.time() >= check_at:
+                # What is not known while the store is away is asked again.
+                with suppress(StoreUnavailable):
+                    await require_token()
+                check_at = loop.time() + beat_seconds
             events = await self._take(follower)
             if events or loop.time() >= beat_at:
                 yield events

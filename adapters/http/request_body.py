@@ -25,7 +25,7 @@ async def read_json(request: web.Request, *, bytes_max: int, seconds: float) -> 
     requests: callers are told by their bearer token, which no browser adds by itself.
     """
     kind = request.content_type
-    if kind != _FORM and kind != "application/json" and not kind.endswith("+json"):
+    if kind not in (_FORM, "application/json") and not kind.endswith("+json"):
         raise _not_json(kind)
     try:
         async with asyncio.timeout(seconds):

@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from aiohttp import web
 
 from adapters.http import views
 from adapters.http.call import Call
+from adapters.http.errors import Problem
 from engine.chat.ids import MessageId
 from engine.stream.events import Event, HistoryReset, MessageEvent
 
-BEAT_SECONDS: Final = 15.0
-"""Proxies close what is silent for a minute, many sooner."""
 RETRY_MS: Final = 1000
 WRITE_SECONDS: Final = 60.0
 """A client that takes nothing for so long is let go; it can come back."""
@@ -38,14 +38,31 @@ async def stream_sse(
     async with streams.open(call.engine, call.chat_id, after_id) as follower:
         try:
             await response.write(f"retry: {RETRY_MS}\n\n".encode() + writer.write(first))
-            async for events in streams.batches(follower, is_gone, beat_seconds=BEAT_SECONDS):
+            batches = streams.batches(
+                follower,
+                is_gone,
+                require_token=call.require_token,
+                beat_seconds=call.around.beat_seconds,
+            )
+            async for events in batches:
                 data = writer.write(events) if events else b": still here\n\n"
                 async with asyncio.timeout(WRITE_SECONDS):
                     await response.write(data)
+        except Problem as problem:
+            with suppress(ConnectionError, TimeoutError):
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await response.write(_farewell(problem))
         except (ConnectionError, TimeoutError):
             # The client went away, or takes nothing: its follower is freed.
             _abort(request)
     return response
+
+
+def _farewell(problem: Problem) -> bytes:
+    """Why the stream ends. A reconnecting client is then told by the status."""
+    error = {"kind": problem.code, "message": problem.message}
+    body = views.encode({"type": "error", "error": error})
+    return b"event: error\ndata: " + body + b"\n\n"
 
 
 class EventWriter:

@@ -8,13 +8,15 @@ from aiohttp import WSCloseCode, web
 
 from adapters.http import views
 from adapters.http.call import Call
+from adapters.http.errors import Problem
 from engine.api import ChatFollower
 from engine.chat.ids import MessageId
 from engine.stream.events import Event
 
 EVENTS_MAX: Final = 256
 """Events in one frame."""
-BEAT_SECONDS: Final = 15.0
+UNAUTHORIZED_CLOSE: Final = 4401
+"""Closes a socket whose token was revoked: 4000 and up are ours to give, and 401 is the status."""
 WRITE_SECONDS: Final = 60.0
 _INCOMING_BYTES_MAX: Final = 4096
 
@@ -24,7 +26,9 @@ async def stream_ws(
 ) -> web.WebSocketResponse:
     """Stream until the client goes or the server ends; `first` is told before anything else."""
     # Pings find clients that vanished; pongs are answered while we receive.
-    socket = web.WebSocketResponse(heartbeat=BEAT_SECONDS, max_msg_size=_INCOMING_BYTES_MAX)
+    socket = web.WebSocketResponse(
+        heartbeat=call.around.beat_seconds, max_msg_size=_INCOMING_BYTES_MAX
+    )
     await socket.prepare(call.request)
     async with (
         call.around.streams.open(call.engine, call.chat_id, after_id) as follower,
@@ -34,11 +38,16 @@ async def stream_ws(
         try:
             await _send(socket, first)
             batches = call.around.streams.batches(
-                follower, receiving.done, beat_seconds=BEAT_SECONDS
+                follower,
+                receiving.done,
+                require_token=call.require_token,
+                beat_seconds=call.around.beat_seconds,
             )
             async for events in batches:
                 await _send(socket, events)
             await socket.close(code=WSCloseCode.GOING_AWAY)
+        except Problem as problem:
+            await socket.close(code=UNAUTHORIZED_CLOSE, message=problem.code.encode())
         except (ConnectionError, TimeoutError):
             if call.request.transport is not None:
                 call.request.transport.abort()

@@ -16,7 +16,7 @@ from yarl import URL
 from adapters.http.endpoints import ENDPOINTS
 from tests.acceptance.api_client import API, ApiClient, serve_api, until
 from tests.fakes.postgres import PostgresServer
-from tests.fakes.replica import TestReplica
+from tests.fakes.replica import TestReplica, eventually
 
 NOBODYS = "9f3c1d52-6a57-4c0e-9f0e-2b1c7c1b5e11"
 """A chat that nobody made. Fixed, since every worker must collect the same tests."""
@@ -100,6 +100,16 @@ async def test_request_without_a_valid_token_is_refused(
     reply = await api.as_caller(None).call("GET", "/chats", headers=headers)
     assert (reply.status, reply.body["code"]) == (401, "unauthorized")
     assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+async def test_guessing_tokens_is_logged_once_in_a_while_and_without_them(
+    api: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    for guess in ("guess-1", "guess-2", "guess-3"):
+        await api.as_caller(guess).call("GET", "/chats")
+    (record,) = [r for r in caplog.records if r.__dict__.get("action") == "auth_failed"]
+    assert record.levelname == "WARNING"
+    assert "guess" not in str(record.__dict__)
 
 
 async def test_without_an_admin_token_nobody_is_the_admin(database_url: str) -> None:
@@ -396,9 +406,11 @@ async def test_client_that_leaves_amid_its_body_is_no_error(
     await writer.drain()
     writer.close()
     await writer.wait_closed()
-    async with asyncio.timeout(20):
-        while not (told := [r for r in caplog.records if r.name.startswith("adapters.http")]):
-            await asyncio.sleep(0.01)
+
+    async def records() -> list[logging.LogRecord]:
+        return [r for r in caplog.records if r.name.startswith("adapters.http")]
+
+    told = await eventually(records)
     assert [(r.levelname, r.__dict__["action"]) for r in told] == [("DEBUG", "http_client_left")]
 
 

@@ -215,6 +215,42 @@ async def test_question_and_queue_are_streamed(api: ApiClient, model: FakeModel)
         await following.until(is_status("waiting"))
 
 
+async def test_head_of_a_stream_is_refused_without_streaming(api: ApiClient) -> None:
+    chat_id = await start(api)
+    url = api.url(f"/chats/{chat_id}/stream")
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        api.session.head(url, headers=api.authorization) as response,
+    ):
+        assert (response.status, response.headers["Allow"]) == (405, "GET")
+    assert api.adapter.stream_count == 0
+
+
+async def test_stream_ends_when_its_token_is_revoked(replica: TestReplica) -> None:
+    async with serve_api(replica.engine, beat_seconds=0.05) as api:
+        made = await api.post("/tokens", {"name": "billing"})
+        chat_id = await start(api)
+        async with stream(api.as_caller(made["token"]), chat_id) as following:
+            await following.until(is_type("actions"))
+            await api.call("DELETE", f"/tokens/{made['id']}")
+            (event,) = await following.until(is_type("error"))
+            assert event["error"]["kind"] == "unauthorized"
+            assert [event async for event in following] == []
+        await until_none_follows(api, replica)
+
+
+async def test_websocket_is_closed_when_its_token_is_revoked(replica: TestReplica) -> None:
+    async with serve_api(replica.engine, beat_seconds=0.05) as api:
+        made = await api.post("/tokens", {"name": "billing"})
+        chat_id = await start(api)
+        async with connect(api.as_caller(made["token"]), chat_id) as socket:
+            await frames(socket, is_type("actions"))
+            await api.call("DELETE", f"/tokens/{made['id']}")
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await socket.receive()
+            assert socket.close_code == 4401
+
+
 async def test_error_is_streamed(api: ApiClient, model: FakeModel) -> None:
     model.refuse(401, "Incorrect API key")
     chat = await api.post("/chats", {"content": "one"})
