@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from config.errors import ConfigInvalid, Problem
+from config.notices import notices
 from config.raw import Raw, converted, raws_of_toml, unknown_name
 from config.resolve import (
+    OPENAI_NAMES,
     configured_roles,
     contradictions,
-    provider_by_environment,
     resolve_model,
-    without_other_providers,
 )
 from config.schema import ENV_PREFIX, SettingSpec, build, specs_of
 from config.settings import ModelProvider, Settings
@@ -29,10 +29,14 @@ _FILE_SUFFIX: Final = "_FILE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """The settings, and for each path that is not at its default where the value came from."""
+    """The settings, for each path that is not at its default where the value came from, and notices.
+
+    A notice is of something that works, but surely not as it was meant.
+    """
 
     settings: Settings
     origins: Mapping[str, str]
+    notices: tuple[Problem, ...] = ()
 
 
 def load_settings(
@@ -45,9 +49,13 @@ def load_settings(
     specs = {spec.path: spec for spec in specs_of(Settings)}
     problems: list[Problem] = []
     raws = _read_file(environ.get(CONFIG_ENV_NAME, ""), specs, problems)
-    provider = _provider(environ, raws)
+    asked = _provider(environ, raws)
+    provider = asked
+    if asked is ModelProvider.AUTO:
+        provider = _provider_that_has_a_key(environ, raws)
     problems.extend(_unknown_env_names(environ, specs.values()))
-    used = without_other_providers(environ, provider)
+    foreign = () if provider is ModelProvider.OPENAI else OPENAI_NAMES
+    used = {name: value for name, value in environ.items() if name not in foreign}
     for spec in specs.values():
         if raw := _from_environment(spec, used, problems):
             raws[spec.path] = raw
@@ -58,7 +66,11 @@ def load_settings(
     problems.extend(contradictions(settings))
     if problems:
         raise ConfigInvalid(problems)
-    return Loaded(settings=settings, origins={path: raw.origin for path, raw in raws.items()})
+    return Loaded(
+        settings=settings,
+        origins={path: raw.origin for path, raw in raws.items()},
+        notices=tuple(notices(environ, asked if provider is ModelProvider.DEMO else provider)),
+    )
 
 
 def _resolved(settings: Settings, provider: ModelProvider, environ: Mapping[str, str]) -> Settings:
@@ -71,25 +83,30 @@ def _resolved(settings: Settings, provider: ModelProvider, environ: Mapping[str,
         settings,
         state_dir=state_dir,
         model=resolve_model(settings.model, provider),
-        roles=settings.roles or configured_roles(settings),
+        roles=tuple(dict.fromkeys(settings.roles)) or configured_roles(settings),
     )
 
 
 def _provider(environ: Mapping[str, str], raws: Mapping[str, Raw]) -> ModelProvider:
-    """Return the provider asked for, else the one whose key is there, else the demo model."""
+    """Return the provider asked for; `auto` when nobody asks, and the demo model for a mistake."""
     stated = environ.get(f"{ENV_PREFIX}MODEL_PROVIDER")
     if not stated and (raw := raws.get("model.provider")):
         stated = str(raw.value)
-    if stated and stated != ModelProvider.AUTO:
-        return ModelProvider(stated) if stated in set(ModelProvider) else ModelProvider.DEMO
-    if named := provider_by_environment(environ):
-        return named
+    if not stated:
+        return ModelProvider.AUTO
+    return ModelProvider(stated) if stated in set(ModelProvider) else ModelProvider.DEMO
+
+
+def _provider_that_has_a_key(environ: Mapping[str, str], raws: Mapping[str, Raw]) -> ModelProvider:
+    """Return the provider whose key or address is there, else the demo model."""
     ours = (
         f"{ENV_PREFIX}MODEL_API_KEY",
         f"{ENV_PREFIX}MODEL_API_KEY_FILE",
         f"{ENV_PREFIX}MODEL_BASE_URL",
     )
-    if any(environ.get(name) for name in ours) or {"model.api_key", "model.base_url"} & set(raws):
+    if any(environ.get(name) for name in (*OPENAI_NAMES, *ours)):
+        return ModelProvider.OPENAI
+    if {"model.api_key", "model.base_url"} & set(raws):
         return ModelProvider.OPENAI
     return ModelProvider.DEMO
 
@@ -100,7 +117,7 @@ def _read_file(
     if not name:
         return {}
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = Path(name).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problems.append(_unreadable(name, f"named by {CONFIG_ENV_NAME}", error))
         return {}

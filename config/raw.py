@@ -26,8 +26,12 @@ def raws_of_toml(
 ) -> dict[str, Raw]:
     """Return the raw values of a TOML text by path; unknown keys and bad syntax are problems."""
     try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tree = tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        problems.append(Problem(where=name, what="is nested too deeply", mend="flatten it"))
+        return {}
+    except ValueError as error:
+        # Also numbers that are too long to be read, which the parser does not call its own error.
         problems.append(Problem(where=name, what=f"is not TOML: {error}", mend="mend that line"))
         return {}
     raws: dict[str, Raw] = {}
@@ -36,6 +40,9 @@ def raws_of_toml(
         where = f"{name}:{line_of(text, path) or 1}"
         if path in specs:
             raws[path] = Raw(value=value, origin=where, from_text=False)
+        elif path in sections:
+            mend = f"write [{path}] and its keys below it"
+            problems.append(Problem(where=where, what=f"{path} must be a table", mend=mend))
         else:
             problems.append(unknown_name("key", path, where, [*specs, *sections]))
     return raws

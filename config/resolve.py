@@ -11,43 +11,15 @@ from config.settings import ModelProvider, ModelSettings, Role, Settings
 DEFAULT_MODEL_NAMES: Final[Mapping[ModelProvider, str]] = MappingProxyType(
     {
         ModelProvider.OPENAI: "gpt-4o-mini",
-        ModelProvider.ANTHROPIC: "claude-sonnet-4-6",
         ModelProvider.DEMO: "demo",
     }
 )
-# The OpenAI address carries its version, the Anthropic one does not, as both SDKs have it.
 DEFAULT_BASE_URLS: Final[Mapping[ModelProvider, str]] = MappingProxyType(
-    {
-        ModelProvider.OPENAI: "https://api.openai.com/v1",
-        ModelProvider.ANTHROPIC: "https://api.anthropic.com",
-    }
+    {ModelProvider.OPENAI: "https://api.openai.com/v1"}
 )
-_ECOSYSTEM_PREFIXES: Final = (
-    ("OPENAI_", ModelProvider.OPENAI),
-    ("ANTHROPIC_", ModelProvider.ANTHROPIC),
-)
-_MODEL_NAMES: Final = ("API_KEY", "API_KEY_FILE", "BASE_URL")
-
-
-def provider_by_environment(environ: Mapping[str, str]) -> ModelProvider | None:
-    """Return the provider whose key or address stands in the environment; OpenAI's comes first."""
-    for prefix, provider in _ECOSYSTEM_PREFIXES:
-        if any(environ.get(prefix + name) for name in _MODEL_NAMES):
-            return provider
-    return None
-
-
-def without_other_providers(
-    environ: Mapping[str, str], provider: ModelProvider
-) -> Mapping[str, str]:
-    """Return the environment without the keys and addresses of providers that are not in use."""
-    foreign = {
-        prefix + name
-        for prefix, owner in _ECOSYSTEM_PREFIXES
-        if owner is not provider
-        for name in _MODEL_NAMES
-    }
-    return {name: value for name, value in environ.items() if name not in foreign}
+OPENAI_NAMES: Final = ("OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL")
+ANTHROPIC_NAMES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE", "ANTHROPIC_BASE_URL")
+_NOT_YET: Final = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
 
 
 def resolve_model(model: ModelSettings, provider: ModelProvider) -> ModelSettings:
@@ -55,7 +27,7 @@ def resolve_model(model: ModelSettings, provider: ModelProvider) -> ModelSetting
     return replace(
         model,
         provider=provider,
-        name=model.name or DEFAULT_MODEL_NAMES[provider],
+        name=model.name or DEFAULT_MODEL_NAMES.get(provider),
         base_url=model.base_url or DEFAULT_BASE_URLS.get(provider),
     )
 
@@ -90,7 +62,7 @@ def contradictions(settings: Settings) -> list[Problem]:
                 mend="lower it or raise database.pool_max",
             )
         )
-    return [*found, *_roles_without_tokens(settings)]
+    return [*found, *_roles_without_tokens(settings), *_not_supported(settings)]
 
 
 def _roles_without_tokens(settings: Settings) -> list[Problem]:
@@ -114,12 +86,25 @@ def _roles_without_tokens(settings: Settings) -> list[Problem]:
                 mend="set SLACK_BOT_TOKEN; `threadwright init slack` says where to find it",
             )
         )
-    if Role.DISCORD in settings.roles and not settings.discord.token:
+    return found
+
+
+def _not_supported(settings: Settings) -> list[Problem]:
+    found = [
+        Problem(
+            where="roles",
+            what=f"{role.value} is not available in this version",
+            mend="leave it out of the roles",
+        )
+        for role in settings.roles
+        if role in _NOT_YET
+    ]
+    if settings.model.provider is ModelProvider.ANTHROPIC:
         found.append(
             Problem(
-                where="discord.token",
-                what="is missing, but the role discord is asked for",
-                mend="set DISCORD_TOKEN or leave the role out",
+                where="model.provider",
+                what="anthropic is not supported in this version",
+                mend="set it to openai, and OPENAI_BASE_URL to a compatible server, or leave it out",
             )
         )
     return found

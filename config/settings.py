@@ -113,18 +113,17 @@ class ModelSettings:
 
     provider: ModelProvider = setting(
         ModelProvider.AUTO,
-        "Wire format; `auto` follows the key or address that is set, else the scripted demo model.",
+        "Wire format; `auto` is openai with its key or an address, else the scripted demo model; "
+        "anthropic is not supported in this version.",
     )
     name: str | None = setting(None, "Model name; empty means the provider's default.")
     base_url: str | None = setting(
         None,
         "Address of the provider or of a compatible server.",
-        aliases=("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"),
+        aliases=("OPENAI_BASE_URL",),
         schemes=HTTP,
     )
-    api_key: Secret | None = setting(
-        None, "Key for the provider.", aliases=("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-    )
+    api_key: Secret | None = setting(None, "Key for the provider.", aliases=("OPENAI_API_KEY",))
     context_limit: int = setting(
         128_000, "Context window in tokens.", at_least=1024, at_most=100_000_000
     )
@@ -249,9 +248,9 @@ class SlackSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordSettings:
-    """One Discord application."""
+    """One Discord application. Not used yet."""
 
-    token: Secret | None = setting(None, "Bot token.", aliases=("DISCORD_TOKEN",))
+    token: Secret | None = setting(None, "Bot token; not used yet.", aliases=("DISCORD_TOKEN",))
     api_url: str = setting(
         "https://discord.com/api/v10", "Address of the Discord API.", schemes=HTTP
     )
@@ -291,7 +290,9 @@ class Settings:
         None, "Folder with one folder per bot; empty means the bots that come with Threadwright."
     )
     roles: tuple[Role, ...] = setting(
-        (), "What this process does; empty means all that is configured."
+        (),
+        "What this process does; empty means api and worker, and slack when its tokens are set. "
+        "discord, webhook and schedule are not available in this version.",
     )
     server: ServerSettings = field(default_factory=ServerSettings)
     database: DatabaseSettings = field(default_factory=DatabaseSettings)

@@ -155,9 +155,9 @@ def test_secret_comes_from_a_file_without_its_newline(tmp_path: Path) -> None:
 
 def test_model_key_from_a_file_chooses_the_provider(tmp_path: Path) -> None:
     file = tmp_path / "key"
-    file.write_text("sk-ant-1")
-    model = load_settings({"ANTHROPIC_API_KEY_FILE": str(file)}).settings.model
-    assert (model.provider, model.api_key) == (ModelProvider.ANTHROPIC, Secret("sk-ant-1"))
+    file.write_text("sk-1")
+    model = load_settings({"OPENAI_API_KEY_FILE": str(file)}).settings.model
+    assert (model.provider, model.api_key) == (ModelProvider.OPENAI, Secret("sk-1"))
 
 
 def test_secret_and_its_file_together_are_refused(tmp_path: Path) -> None:
@@ -202,17 +202,9 @@ def test_no_problem_shows_a_secret(toml: Path) -> None:
     ("environ", "provider", "key"),
     [
         ({"OPENAI_API_KEY": "o"}, ModelProvider.OPENAI, "o"),
-        ({"ANTHROPIC_API_KEY": "a"}, ModelProvider.ANTHROPIC, "a"),
+        ({"ANTHROPIC_API_KEY": "a"}, ModelProvider.DEMO, None),
+        ({"ANTHROPIC_BASE_URL": "http://h"}, ModelProvider.DEMO, None),
         ({"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, ModelProvider.OPENAI, "o"),
-        (
-            {
-                "OPENAI_API_KEY": "o",
-                "ANTHROPIC_API_KEY": "a",
-                "THREADWRIGHT_MODEL_PROVIDER": "anthropic",
-            },
-            ModelProvider.ANTHROPIC,
-            "a",
-        ),
         ({"OPENAI_API_KEY": "o", "THREADWRIGHT_MODEL_PROVIDER": "demo"}, ModelProvider.DEMO, None),
         ({"THREADWRIGHT_MODEL_API_KEY": "m"}, ModelProvider.OPENAI, "m"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, ModelProvider.OPENAI, None),
@@ -247,7 +239,12 @@ def test_key_of_one_provider_is_never_sent_to_the_other() -> None:
         ),
         ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET"),
         ({"SLACK_APP_TOKEN": "xapp-1"}, "slack.bot_token: is missing"),
-        ({"THREADWRIGHT_ROLES": "discord"}, "discord.token: is missing"),
+        ({"THREADWRIGHT_ROLES": "discord"}, "roles: discord is not available in this version"),
+        ({"THREADWRIGHT_ROLES": "api,webhook"}, "roles: webhook is not available in this version"),
+        (
+            {"OPENAI_API_KEY": "o", "THREADWRIGHT_MODEL_PROVIDER": "anthropic"},
+            "model.provider: anthropic is not supported in this version",
+        ),
     ],
 )
 def test_contradictions_between_settings_are_problems(
@@ -276,3 +273,59 @@ def test_address_that_is_refused_is_not_quoted(toml: Path, line: str, name: str)
 def test_refused_address_says_how_to_write_a_password() -> None:
     (problem,) = problems_of({"DATABASE_URL": "postgresql://u:pw#x@h/db"})
     assert "%23" in problem
+
+
+def notices_of(environ: dict[str, str]) -> list[str]:
+    return [str(notice) for notice in load_settings(environ).notices]
+
+
+def test_key_of_a_provider_that_is_not_supported_is_a_notice() -> None:
+    (notice,) = notices_of({"ANTHROPIC_API_KEY": "hush"})
+    assert notice.startswith("environment ANTHROPIC_API_KEY: has no effect")
+    assert "not supported in this version" in notice
+    assert "hush" not in notice
+    assert notices_of({"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}) == []
+    assert notices_of({"ANTHROPIC_API_KEY": "a", "THREADWRIGHT_MODEL_PROVIDER": "demo"}) == []
+
+
+def test_misspelt_ecosystem_name_is_a_notice() -> None:
+    assert notices_of(
+        {"SLACK_BOT_TOKN": "hush", "OPENAI_API_KEI": "hush", "PATH": "/bin", "DATABASE": "x"}
+    ) == [
+        "environment OPENAI_API_KEI: has no effect, because no setting is called that; "
+        "did you mean OPENAI_API_KEY?",
+        "environment SLACK_BOT_TOKN: has no effect, because no setting is called that; "
+        "did you mean SLACK_BOT_TOKEN?",
+    ]
+
+
+@pytest.mark.parametrize("text", ["log = 5\n", "[[log]]\nlevel = 'info'\n"])
+def test_section_that_is_no_table_is_said_to_be_none(toml: Path, text: str) -> None:
+    toml.write_text(text)
+    assert problems_of({"THREADWRIGHT_CONFIG": str(toml)}) == [
+        f"{toml}:1: log must be a table; write [log] and its keys below it"
+    ]
+
+
+def test_byte_order_mark_is_no_part_of_the_file(toml: Path) -> None:
+    toml.write_text("[server]\nport = 81\n", encoding="utf-8-sig")
+    assert load_settings({"THREADWRIGHT_CONFIG": str(toml)}).settings.server.port == 81
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "is nested too deeply"),
+        ("a = " + "{a=" * 5000 + "1" + "}" * 5000, "is nested too deeply"),
+        ("a = " + "1" * 5000, "is not TOML"),
+    ],
+)
+def test_file_that_no_parser_can_read_is_one_problem(toml: Path, text: str, said: str) -> None:
+    toml.write_text(text)
+    (problem,) = problems_of({"THREADWRIGHT_CONFIG": str(toml)})
+    assert said in problem
+
+
+def test_role_that_is_asked_for_twice_counts_once() -> None:
+    settings = load_settings({"THREADWRIGHT_ROLES": "api,worker,api"}).settings
+    assert settings.roles == (Role.API, Role.WORKER)
