@@ -38,6 +38,8 @@ SECURITY_HEADERS: Final = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
+_ELSEWHERE: Final = r"/{path:(?!(?:api|hooks|slack|healthz|readyz|metrics|openapi\.json)(?:/|$)).*}"
+"""What no page is at. The addresses of other parts are theirs, with what is wrong about them."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Page = Callable[[Visit], Awaitable[web.StreamResponse]]
 
@@ -90,7 +92,6 @@ class ConsoleAdapter:
         }
         return [
             *(
-                # HEAD would have a stream run for nobody.
                 web.get(path, self._guard(self._inside(page)), allow_head=page != chat_pages.live)
                 for path, page in pages.items()
             ),
@@ -99,6 +100,8 @@ class ConsoleAdapter:
             web.post("/sign-in", self._guard(self._gate.sign_in)),
             web.post("/sign-out", self._guard(self._gate.sign_out)),
             web.get("/static/{name}", self._guard(self._static)),
+            web.head("/chats/{chat_id}/live", self._guard(self._inside(chat_pages.live_head))),
+            web.get(_ELSEWHERE, self._nowhere),
         ]
 
     def close(self) -> None:
@@ -120,6 +123,12 @@ class ConsoleAdapter:
             raise Trouble(401, "Please sign in again.")
         where = "/sign-in" if request.path == "/" else f"/sign-in?next={quote(request.path)}"
         return web.Response(status=303, headers={"Location": where})
+
+    async def _nowhere(self, request: web.Request) -> web.StreamResponse:
+        """A page that says that there is none, for who reads pages."""
+        if "text/html" not in request.headers.get("Accept", ""):
+            raise web.HTTPNotFound
+        return await self._guard(_no_page)(request)
 
     async def _static(self, request: web.Request) -> web.Response:
         file = self._console.pages.static.get(request.match_info["name"])
@@ -173,6 +182,10 @@ class ConsoleAdapter:
 def _require_own_page(request: web.Request) -> None:
     if request.method == "POST" and not is_same_origin(request):
         raise Trouble(403, "This was not sent from a page of the console.")
+
+
+async def _no_page(_request: web.Request) -> web.StreamResponse:
+    raise Trouble(404, "There is no such page.")
 
 
 def _back_of(request: web.Request) -> str:

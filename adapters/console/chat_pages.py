@@ -105,11 +105,17 @@ async def chat(visit: Visit) -> web.Response:
     return _html(visit.console.pages.page("chat.html", **values))
 
 
+async def live_head(visit: Visit) -> web.StreamResponse:
+    """The headers of the stream alone: nobody reads what would follow."""
+    if await visit.console.engine.read_chat(visit.chat_id) is None:
+        raise Trouble(404, "There is no such chat.")
+    return web.Response(headers=STREAM_HEADERS)
+
+
 async def live(visit: Visit) -> web.StreamResponse:
     """Everything that changes on a chat's page, until the page is closed."""
     request, engine, chat_id = visit.request, visit.console.engine, visit.chat_id
-    asked = request.headers.get("Last-Event-ID") or request.query.get("after", "")
-    after_id = MessageId(number_of(asked) or 0)
+    after_id = _after_of(request)
     view = await engine.read_chat(chat_id)
     if view is None:
         raise Trouble(404, "There is no such chat.")
@@ -139,6 +145,15 @@ async def live(visit: Visit) -> web.StreamResponse:
 def name_of_bot(view: ChatView) -> str:
     """A bot's name for people."""
     return view.bot.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _after_of(request: web.Request) -> MessageId:
+    """The message that a stream goes on from; 0: from the beginning. Raises Trouble 400."""
+    asked = request.headers.get("Last-Event-ID") or request.query.get("after") or "0"
+    after = number_of(asked)
+    if after is None:
+        raise Trouble(400, "No message has such a number.")
+    return MessageId(after)
 
 
 def _transcript(visit: Visit, view: ChatView) -> Transcript:

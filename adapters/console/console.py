@@ -102,7 +102,7 @@ async def read_form(request: web.Request) -> FormData:
         sent = await request.post()
     except web.HTTPRequestEntityTooLarge:
         raise Trouble(413, "That is too much text for one message.") from None
-    except (ValueError, LookupError) as error:
+    except (ValueError, LookupError, web.RequestPayloadError) as error:
         raise Trouble(400, "The form did not arrive as it was sent.") from error
     fields: dict[str, Sequence[str]] = {}
     for name in sent:

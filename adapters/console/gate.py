@@ -1,4 +1,9 @@
-"""Signing in and out. Guessing is slowed down; a session is a signed cookie."""
+"""Signing in and out. Whoever knows the token gets in; wrong guesses are counted and slowed down.
+
+A guess counts when it is compared, after its form is there, with no pause in between: forms that are
+held back and finished together gain nothing. The right token is let in even when its address has to
+wait, so nobody can lock its owner out, from behind the same proxy either. A session is a signed cookie.
+"""
 
 import hashlib
 import hmac
@@ -43,25 +48,29 @@ class Gate:
 
     async def sign_in(self, request: web.Request) -> web.Response:
         """Let in whoever knows the token."""
-        limit, address, now = self._console.limit, request.remote or "", time.monotonic()
-        if (wait := limit.wait_seconds(address, now)) > 0:
-            sentence = "Too many attempts. Please wait a few minutes."
-            raise Trouble(429, sentence, {"Retry-After": str(math.ceil(wait))})
         form = await read_form(request)
         name = text_of_field(form, "name").strip()[:NAME_MAX]
         next_page = _safe_next(text_of_field(form, "next"))
         given = _digest(text_of_field(form, "token").strip())
         if self._admin is None or not hmac.compare_digest(given, self._admin):
-            limit.note_failure(address, now)
+            self._note_failure(request.remote or "")
             problem = "That is not the token."
             return self.page(status=401, next_page=next_page, name=name, problem=problem)
         if not name or not name.isprintable():
             problem = "Please say who you are; others see who answered."
             return self.page(status=422, next_page=next_page, problem=problem)
-        limit.note_success(address)
+        self._console.limit.note_success(request.remote or "")
         response = web.Response(status=303, headers={"Location": next_page})
         self._console.access.admit(request, response, name)
         return response
+
+    def _note_failure(self, address: str) -> None:
+        """Count a wrong guess. Raises Trouble 429 when there were too many before it."""
+        limit, now = self._console.limit, time.monotonic()
+        if (wait := limit.wait_seconds(address, now)) > 0:
+            sentence = "That is not the token. Too many attempts; please wait a few minutes."
+            raise Trouble(429, sentence, {"Retry-After": str(math.ceil(wait))})
+        limit.note_failure(address, now)
 
     async def sign_out(self, _request: web.Request) -> web.Response:
         """End the session in this browser."""

@@ -9,13 +9,14 @@ from engine.api import ChatCursor
 from engine.chat.actions import RequiredAction
 from engine.chat.commands import BusyBehavior, CreateChat, EditMessage, SendMessage
 from engine.chat.content import Author, Content, plain
-from engine.chat.form import FieldKind, Form, answer_of_fields, answer_of_option
+from engine.chat.form import FieldKind, Form, FormKind, answer_of_fields, answer_of_option
 from engine.chat.ids import ChatId, MessageId
 
 TITLE_MAX: Final = 60
 FIELD_PREFIX: Final = "field."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_ID_MAX: Final = 2**63 - 1
+_ID_MAX: Final = 2**63 - 2
+"""The database counts to one more, and the number after this one must fit too."""
 
 FormData = Mapping[str, Sequence[str]]
 """Every field of a form with its values, in order."""
@@ -71,7 +72,7 @@ def answer_of(data: FormData, action: RequiredAction) -> Any:
             return answer_of_option(form, int(option))
         except (ValueError, IndexError):
             raise AnswerInvalid("The question has no such option.") from None
-    if not form.fields:
+    if form.kind is not FormKind.MODAL or not form.fields:
         raise AnswerInvalid("Please choose one of the options.")
     result, problems = answer_of_fields(form, _values_of(data, form))
     if problems:

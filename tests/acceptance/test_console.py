@@ -149,6 +149,8 @@ async def test_question_has_buttons_and_says_who_answered(
     assert '<button class="button choice" name="option" value="1">Coffee</button>' in shown
     (action,) = re.findall(r'action="([^"]+/actions/\d+)"', shown)
     assert "no such option" in await submit(browser, action, status=422, option="7")
+    assert "Please choose" in await submit(browser, action, status=422)
+    assert "Please choose" in await submit(browser, action, status=422, option="")
     await submit(browser, action, option="1")
     assert "answered already" in await submit(browser, action, status=409, option="0")
     await replica.until(chat_id, ShownStatus.WAITING)
@@ -265,6 +267,47 @@ async def test_form_in_a_script_that_is_not_known_is_refused(
     headers = {"Content-Type": f"application/x-www-form-urlencoded; charset={charset}"}
     async with browser.post("/chats", data=b"content=a", headers=headers) as response:
         assert response.status == 400
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+async def test_form_that_is_packed_badly_is_refused(
+    browser: aiohttp.ClientSession, coding: str
+) -> None:
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Content-Encoding": coding,
+    }
+    data = io.BytesIO(b"content=not packed at all")
+    async with browser.post("/chats", data=data, headers=headers) as response:
+        assert response.status == 400
+        assert "did not arrive" in await response.text()
+
+
+@pytest.mark.parametrize("after", [2**63 - 1, 2**63, 10**30, "-1", "x"])
+async def test_page_that_goes_on_from_no_message_is_refused(
+    browser: aiohttp.ClientSession, replica: TestReplica, after: int | str
+) -> None:
+    path, _ = await start(browser, replica)
+    for address in (f"{path}/live?after={after}", f"{path}/messages/{after}"):
+        run = browser.get if "live" in address else browser.post
+        async with run(address) as response:
+            assert response.status in (400, 404)
+    async with browser.get(f"{path}?before={after}") as response:
+        assert response.status == 200
+
+
+async def test_stream_has_a_head_without_a_body(
+    browser: aiohttp.ClientSession, replica: TestReplica
+) -> None:
+    path, _ = await start(browser, replica)
+    for _ in range(2):
+        async with browser.head(f"{path}/live") as response:
+            assert response.status == 200
+            assert response.content_type == "text/event-stream"
+            assert await response.read() == b""
+    assert replica.engine.stream.follower_count == 0
+    async with browser.head(f"/chats/{uuid4()}/live") as response:
+        assert response.status == 404
 
 
 async def test_form_of_another_kind_is_refused(browser: aiohttp.ClientSession) -> None:

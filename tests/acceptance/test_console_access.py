@@ -1,12 +1,15 @@
 """Who may come into the console, and what no other site can do to it."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import aiohttp
 import pytest
+from yarl import URL
 
+from adapters.console.sign_in_limit import FAILURES_MAX
 from config.secret import Secret
 from engine.chat.content import Author
 from engine.chat.view import ShownStatus
@@ -159,16 +162,49 @@ async def test_session_cookie_is_kept_from_scripts_and_other_sites(closed: str) 
             assert "Secure" in response.headers["Set-Cookie"]
 
 
-async def test_guessing_the_token_is_slowed_down(closed: str) -> None:
+async def test_guessing_the_token_is_slowed_down_and_its_owner_is_not(closed: str) -> None:
     async with visit(closed) as browser:
-        for _ in range(5):
+        for _ in range(FAILURES_MAX):
             said = await submit(browser, "/sign-in", status=401, name="Ada", token="guess")
             assert "That is not the token." in said
         async with browser.post(
-            "/sign-in", data={"name": "Ada", "token": TOKEN.reveal()}, allow_redirects=False
+            "/sign-in", data={"name": "Mallory", "token": "guess"}, allow_redirects=False
         ) as response:
             assert response.status == 429
             assert int(response.headers["Retry-After"]) > 0
+        assert await submit(browser, "/sign-in", name="Ada", token=TOKEN.reveal()) == "/"
+
+
+async def test_guesses_that_are_held_back_and_sent_at_once_are_counted_too(closed: str) -> None:
+    """A guess counts when it is evaluated: the last bytes of all forms come together."""
+    url = URL(closed)
+    body = b"name=Mallory&token=guess"
+    head = (
+        f"POST /sign-in HTTP/1.1\r\nHost: {url.authority}\r\nSec-Fetch-Site: same-origin\r\n"
+        "Content-Type: application/x-www-form-urlencoded\r\nConnection: close\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    assert url.host is not None
+    assert url.port is not None
+    ends = await asyncio.gather(
+        *(asyncio.open_connection(url.host, url.port) for _ in range(3 * FAILURES_MAX))
+    )
+    for _, writer in ends:
+        writer.write(head + body[:-1])
+        await writer.drain()
+    # Answered after all the forms before it have begun.
+    async with visit(closed) as browser:
+        await page(browser, "/sign-in")
+    for _, writer in ends:
+        writer.write(body[-1:])
+        await writer.drain()
+    answers = [await reader.read() for reader, _ in ends]
+    for _, writer in ends:
+        writer.close()
+        await writer.wait_closed()
+    statuses = [answer.split()[1] for answer in answers]
+    assert statuses.count(b"401") == FAILURES_MAX
+    assert statuses.count(b"429") == 2 * FAILURES_MAX
 
 
 async def test_sign_in_needs_a_name(closed: str) -> None:
@@ -182,3 +218,34 @@ async def test_served_console_is_closed_even_here(closed: str) -> None:
         for path in ("/sidebar", f"/chats/{uuid4()}/live"):
             async with browser.get(path) as response:
                 assert response.status == 401
+
+
+async def test_address_that_leads_nowhere_is_said_by_the_console(
+    browser: aiohttp.ClientSession, closed: str
+) -> None:
+    async with browser.get("/chat/1", headers={"Accept": "text/html"}) as response:
+        assert response.status == 404
+        assert response.content_type == "text/html"
+        assert "There is no such page." in await response.text()
+        assert "frame-ancestors" in response.headers["Content-Security-Policy"]
+    async with (
+        visit(closed) as stranger,
+        stranger.get("/nowhere", headers={"Accept": "text/html"}) as response,
+    ):
+        assert response.status == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/v1/nothing", "/hooks/x", "/slack/x", "/healthz", "/readyz", "/metrics"],
+)
+async def test_addresses_of_others_are_not_the_consoles(
+    browser: aiohttp.ClientSession, path: str
+) -> None:
+    async with browser.get(path, headers={"Accept": "text/html"}) as response:
+        assert (response.status, await response.text()) == (404, "404: Not Found")
+
+
+async def test_programs_are_not_shown_a_page(browser: aiohttp.ClientSession) -> None:
+    async with browser.get("/nowhere") as response:
+        assert (response.status, await response.text()) == (404, "404: Not Found")

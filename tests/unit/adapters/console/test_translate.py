@@ -2,6 +2,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.console import translate
 from adapters.console.translate import AnswerInvalid, answer_of, cursor_of, cursor_text, title_of
@@ -101,6 +102,12 @@ def test_option_and_fields_become_the_result() -> None:
     ("data", "form", "says"),
     [
         ({}, CHOICE, "choose one"),
+        (
+            {},
+            replace(CHOICE, fields=(Field(name="a", label="A", kind=FieldKind.TEXT),)),
+            "choose one",
+        ),
+        ({"option": [""]}, replace(CHOICE, kind=FormKind.SELECT), "choose one"),
         ({"option": ["1"]}, CHOICE, "no such option"),
         ({"option": ["-1"]}, CHOICE, "no such option"),
         ({"option": ["x"]}, CHOICE, "no such option"),
