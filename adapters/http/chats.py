@@ -2,7 +2,7 @@
 
 from adapters.http import views
 from adapters.http.call import Answer, Call
-from adapters.http.errors import not_found
+from adapters.http.errors import key_reused, not_found
 from adapters.http.queries import chats_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import create_chat
@@ -23,6 +23,10 @@ async def create(call: Call) -> Answer:
     outcome = await call.engine.create_chat(command)
     if isinstance(outcome, Refusal):
         raise problem_of(outcome)
+    if isinstance(outcome, Existing) and command.source_key is not None:
+        same = await call.engine.find_message_by_source(outcome.chat_id, command.source_key)
+        if same is None:
+            raise key_reused()
     view = await call.engine.read_chat(outcome.chat_id)
     if view is None:
         raise not_found("chat")

@@ -17,7 +17,8 @@ _LIMIT: Final = Parameter(
 _ID: Final = {"type": "integer", "minimum": 0}
 _KEY: Final = Parameter(
     name="Idempotency-Key",
-    meaning="The same key again, from the same token, is the same request: nothing is done twice.",
+    meaning="The same key again, from the same token, is the same request: nothing is done twice. "
+    "With another body it is refused.",
     place="header",
 )
 

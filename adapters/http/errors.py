@@ -18,6 +18,7 @@ class ProblemCode(StrEnum):
     MALFORMED_JSON = "malformed_json"
     UNKNOWN_FIELDS = "unknown_fields"
     INVALID_FIELDS = "invalid_fields"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
@@ -33,6 +34,7 @@ STATUS_OF_CODE: Mapping[ProblemCode, int] = {
     ProblemCode.MALFORMED_JSON: 400,
     ProblemCode.UNKNOWN_FIELDS: 400,
     ProblemCode.INVALID_FIELDS: 422,
+    ProblemCode.IDEMPOTENCY_KEY_REUSED: 422,
     ProblemCode.UNAUTHORIZED: 401,
     ProblemCode.FORBIDDEN: 403,
     ProblemCode.NOT_FOUND: 404,
@@ -77,3 +79,12 @@ class Problem(Exception):
 def not_found(what: str) -> Problem:
     """There is no such thing, or the path does not name one."""
     return Problem(ProblemCode.NOT_FOUND, f"There is no such {what}.")
+
+
+def key_reused() -> Problem:
+    """The idempotency key stands for another request, so this one was not carried out."""
+    return Problem(
+        ProblemCode.IDEMPOTENCY_KEY_REUSED,
+        "The idempotency key was used for another body; nothing was done.",
+        detail="Send a new Idempotency-Key with every new request, and the same one only to repeat it.",
+    )

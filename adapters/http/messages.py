@@ -1,9 +1,14 @@
 """Messages of a chat: read, send, edit."""
 
+from dataclasses import replace
+
 from adapters.http import views
 from adapters.http.call import Answer, Call
+from adapters.http.errors import key_reused
 from adapters.http.queries import messages_query
 from adapters.http.translate import edit_message, number_of, send_message
+from engine.api import Applied, MessageRef, QueuedRef
+from engine.chat.content import Content
 from engine.chat.decision import Effect
 from engine.chat.ids import MessageId
 
@@ -22,7 +27,10 @@ async def list_(call: Call) -> Answer:
 
 async def send(call: Call) -> Answer:
     """Send a message: 201 it is in the history, 202 it waits, 200 it was known already."""
-    applied = await call.submit(send_message(call.body, call.sender))
+    command = send_message(call.body, call.sender)
+    applied = await call.submit(command)
+    if applied.effect is Effect.DUPLICATE and command.source_key is not None:
+        applied = await _original(call, applied, command.source_key, command.content)
     return Answer(status=_STATUS_OF_EFFECT.get(applied.effect, 200), body=views.applied(applied))
 
 
@@ -31,3 +39,26 @@ async def edit(call: Call) -> Answer:
     message_id = MessageId(number_of(call.path, "message_id", "message"))
     applied = await call.submit(edit_message(call.body, call.sender, message_id))
     return Answer(body=views.applied(applied))
+
+
+async def _original(call: Call, applied: Applied, source_key: str, content: Content) -> Applied:
+    """The same, with the id of the message that was sent with this key, unless it is gone.
+
+    Raises Problem 422 if that message says something else.
+    """
+    match await call.engine.find_message_by_source(call.chat_id, source_key):
+        case MessageRef(message_id=message_id):
+            page = await call.engine.read_messages(
+                call.chat_id, after=MessageId(message_id - 1), limit=1
+            )
+            there = [message.content for message in page if message.id == message_id]
+            applied = replace(applied, message_ids=(message_id,))
+        case QueuedRef(queued_id=queued_id):
+            queue = await call.engine.read_queue(call.chat_id)
+            there = [waiting.content for waiting in queue if waiting.id == queued_id]
+            applied = replace(applied, queued_id=queued_id)
+        case None:
+            return applied
+    if there and there[0] != content:
+        raise key_reused()
+    return applied

@@ -4,6 +4,8 @@ Text is kept as it is, NUL included. A lone surrogate, which JSON can spell but 
 mistake in the field that has it.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -51,11 +53,10 @@ class Sender:
     scope: str
     idempotency_key: str | None = None
 
-    @property
-    def source_key(self) -> str | None:
-        """The key as messages carry it."""
+    def source_key(self, kind: str) -> str | None:
+        """The key as messages carry it; those of another kind of request are others."""
         key = self.idempotency_key
-        return None if key is None else f"{self.scope}:{key}"
+        return None if key is None else f"{self.scope}:{kind}:{key}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,10 @@ class NewToken:
 def create_chat(
     body: Any, sender: Sender, new_id: UUID, *, bots: tuple[str, ...], check_tools: CheckTools
 ) -> CreateChat:
-    """A new chat. With an idempotency key its id follows from the key, so a repeated one is found."""
+    """A new chat. With an idempotency key its id follows from the key, so a repeated one is found.
+
+    The source key of its message tells whether the body was the same.
+    """
     mistakes = Mistakes()
     known = ("content", "bot", "title", "model", "system_prompt", "labels", "dynamic_tools")
     reader = ObjectReader(body, mistakes, known=known)
@@ -81,12 +85,12 @@ def create_chat(
     labels = _labels(reader, mistakes)
     tools = _dynamic_tools(reader, check_tools)
     mistakes.raise_if_any()
-    source_key = sender.source_key
+    key = sender.source_key("chat")
     return CreateChat(
-        chat_id=ChatId(new_id if source_key is None else uuid5(_CHATS, source_key)),
+        chat_id=ChatId(new_id if key is None else uuid5(_CHATS, key)),
         content=content,
         author=sender.author,
-        source_key=source_key,
+        source_key=None if key is None else f"{key}:{_hash_of(body)}",
         bot=bot,
         title=title,
         model=model,
@@ -103,9 +107,8 @@ def send_message(body: Any, sender: Sender) -> SendMessage:
     content = _content(reader, mistakes)
     busy = reader.choice("busy_behavior", BusyBehavior, default=BusyBehavior.QUEUE)
     mistakes.raise_if_any()
-    return SendMessage(
-        content=content, author=sender.author, source_key=sender.source_key, busy=busy
-    )
+    key = sender.source_key("message")
+    return SendMessage(content=content, author=sender.author, source_key=key, busy=busy)
 
 
 def edit_message(body: Any, sender: Sender, message_id: MessageId) -> EditMessage:
@@ -196,6 +199,10 @@ def number_of(path: Mapping[str, str], name: str, what: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > ID_MAX:
         raise not_found(what)
     return int(text)
+
+
+def _hash_of(body: Any) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def _content(reader: ObjectReader, mistakes: Mistakes) -> Content:

@@ -149,6 +149,43 @@ async def test_message_with_a_known_idempotency_key_is_there_once(api: ApiClient
     ]
 
 
+async def test_key_of_a_chat_is_another_one_for_its_messages(api: ApiClient) -> None:
+    chat = await api.post("/chats", {"content": "One"}, Idempotency_Key="k1")
+    await until(api, chat["id"], "waiting")
+    path = f"/chats/{chat['id']}/messages"
+    reply = await api.call("POST", path, {"content": "Two"}, headers={"Idempotency-Key": "k1"})
+    assert (reply.status, reply.body["effect"]) == (201, "inserted")
+
+
+async def test_key_with_another_body_is_refused_and_changes_nothing(
+    api: ApiClient, model: FakeModel
+) -> None:
+    key = {"Idempotency-Key": "k1"}
+    chat_id = await hold(api, model)
+    made = await api.post("/chats", {"content": "One"}, Idempotency_Key="k1")
+    path = f"/chats/{chat_id}/messages"
+    queued = await api.post(path, {"content": "One"}, Idempotency_Key="k1")
+    for other in ("/chats", path):
+        reply = await api.call("POST", other, {"content": "Two"}, headers=key)
+        assert (reply.status, reply.body["code"]) == (422, "idempotency_key_reused")
+    again = await api.post(path, {"content": "One"}, Idempotency_Key="k1")
+    assert (again["effect"], again["queued_id"]) == ("duplicate", queued["queued_id"])
+    model.release("held")
+    await until(api, chat_id, "waiting")
+    reply = await api.call("POST", path, {"content": "Two"}, headers=key)
+    assert (reply.status, reply.body["code"]) == (422, "idempotency_key_reused")
+    spaced = await api.call("POST", "/chats", data=b'{ "content" :"One"}', headers=key)
+    assert (spaced.status, spaced.body["id"]) == (200, made["id"])
+
+
+async def test_duplicate_names_the_message_that_is_there(api: ApiClient) -> None:
+    path = f"/chats/{await start(api)}/messages"
+    first = await api.post(path, {"content": "Once"}, Idempotency_Key="m1")
+    again = await api.post(path, {"content": "Once"}, Idempotency_Key="m1")
+    assert again["effect"] == "duplicate"
+    assert again["message_ids"] == first["message_ids"] != []
+
+
 async def test_message_to_a_busy_chat_waits_in_the_queue(api: ApiClient, model: FakeModel) -> None:
     chat_id = await hold(api, model)
     reply = await api.call("POST", f"/chats/{chat_id}/messages", {"content": "And then?"})

@@ -36,7 +36,8 @@ def test_id_of_a_chat_with_a_key_follows_from_the_key_and_its_token() -> None:
     body = {"content": "Good morning"}
     assert create(body, KEYED).chat_id == create(body, again).chat_id
     assert create(body, KEYED).chat_id != create(body, other).chat_id
-    assert create(body, KEYED).source_key == "api:1:k"
+    assert create(body, KEYED).source_key.startswith("api:1:chat:k:")
+    assert create(body, KEYED).source_key != create({"content": "Hello"}, KEYED).source_key
 
 
 def test_problems_of_tools_name_their_fields() -> None:
@@ -55,7 +56,7 @@ def test_message_queues_unless_it_says_otherwise() -> None:
     assert translate.send_message({"content": "x"}, SENDER).busy is BusyBehavior.QUEUE
     body = {"content": "x", "busy_behavior": "interrupt"}
     assert translate.send_message(body, KEYED).busy is BusyBehavior.INTERRUPT
-    assert translate.send_message(body, KEYED).source_key == "api:1:k"
+    assert translate.send_message(body, KEYED).source_key == "api:1:message:k"
 
 
 def test_parts_become_text_and_files() -> None:
