@@ -71,7 +71,7 @@ def _model(settings: Settings, provider: ModelProvider, session: aiohttp.ClientS
             return DemoModel()
         case ModelProvider.ANTHROPIC:
             raise OperatorError(
-                "the model provider anthropic is not supported yet",
+                "the model provider anthropic is not supported in this version",
                 mend="set OPENAI_API_KEY, or OPENAI_BASE_URL to a compatible server",
             )
         case ModelProvider.OPENAI:

@@ -7,7 +7,9 @@ command that needs them, so that `--help` answers at once.
 
 import json
 import os
-from collections.abc import Callable, Coroutine
+import socket
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
 from typing import Final, NoReturn
 
 import click
@@ -15,7 +17,7 @@ import click
 from bots.cli_init import init
 from bots.cli_token import token_commands
 from config.display import effective_values
-from config.errors import ConfigInvalid
+from config.errors import ConfigInvalid, Problem
 from config.load import CONFIG_ENV_NAME, Loaded, load_settings
 from config.settings import Settings
 
@@ -59,10 +61,14 @@ def cli(context: click.Context, *, config: str | None) -> None:
 def demo(environ: dict[str, str], *, host: str | None, port: str | None) -> None:
     """Run everything in one process, with an embedded database.
 
-    The model is a scripted one unless a key is in the environment. Chats are kept and are there
-    again at the next start. Ctrl-C stops it.
+    The model is a scripted one unless OPENAI_API_KEY or OPENAI_BASE_URL is set. Chats are kept and
+    are there again at the next start. A database or Redis that is configured is left alone. Ctrl-C
+    stops it.
     """
-    settings = _load(environ, host=host, port=port).settings
+    loaded = _load(environ, host=host, port=port)
+    _tell(loaded.notices)
+    settings = _with_own_database(loaded)
+    _check_host(settings)
     from bots.wiring import run_demo
 
     _run(settings, run_demo(settings))
@@ -74,7 +80,7 @@ def demo(environ: dict[str, str], *, host: str | None, port: str | None) -> None
 )
 @click.option(
     "--roles",
-    help="api, worker, slack, discord, webhook, schedule; several with commas.",
+    help="api, worker, slack; several with commas.",
     metavar="ROLES",
 )
 @_address_options
@@ -87,7 +93,10 @@ def serve(
     Without --roles it does all that is configured. SIGTERM lets running work go to another
     replica and exits.
     """
-    settings = _load(environ, roles=roles, host=host, port=port).settings
+    loaded = _load(environ, roles=roles, host=host, port=port)
+    _tell(loaded.notices)
+    settings = loaded.settings
+    _check_host(settings)
     from bots.wiring import run_serve
 
     _run(settings, run_serve(settings))
@@ -137,6 +146,7 @@ def check_config(environ: dict[str, str], *, as_json: bool) -> None:
         load_bots(loaded.settings.bots_dir)
     except ConfigInvalid as invalid:
         _refuse(invalid)
+    _tell(loaded.notices)
     rows = list(effective_values(loaded.settings, loaded.origins))
     if as_json:
         found = {path: {"value": value, "origin": origin} for path, value, origin in rows}
@@ -158,6 +168,47 @@ def _load(environ: dict[str, str], **options: str | None) -> Loaded:
         return load_settings(environ, overrides=overrides)
     except ConfigInvalid as invalid:
         _refuse(invalid)
+
+
+def _with_own_database(loaded: Loaded) -> Settings:
+    """Return the settings without database and Redis, and say which were set and are not used.
+
+    Whoever tries the demo must not write into the database that some other program is set up for.
+    """
+    settings = loaded.settings
+    if set_ones := [
+        loaded.origins[path] for path in ("database.url", "redis.url") if path in loaded.origins
+    ]:
+        verb = "is" if len(set_ones) == 1 else "are"
+        click.echo(
+            f"threadwright: {' and '.join(set_ones)} {verb} ignored: the demo has a database of its "
+            "own; `threadwright serve` uses what is configured",
+            err=True,
+        )
+    return replace(
+        settings,
+        database=replace(settings.database, url=None),
+        redis=replace(settings.redis, url=None),
+    )
+
+
+def _check_host(settings: Settings) -> None:
+    """Refuse an address to listen on that does not exist, before anything is started."""
+    host = settings.server.host
+    try:
+        socket.getaddrinfo(host, settings.server.port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        problem = Problem(
+            where="server.host",
+            what=f"{host} is no address that is known here",
+            mend="choose one of this machine with --host, such as 127.0.0.1 or 0.0.0.0",
+        )
+        _refuse(ConfigInvalid([problem]))
+
+
+def _tell(notices: Iterable[Problem]) -> None:
+    for notice in notices:
+        click.echo(f"threadwright: warning: {notice}", err=True)
 
 
 def _refuse(invalid: ConfigInvalid) -> NoReturn:

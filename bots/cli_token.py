@@ -1,5 +1,6 @@
 """`threadwright token`: make, list and revoke the tokens with which programs call the API."""
 
+import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from engine.store.tokens import TokenInfo, Tokens
 
 ROLES = ("client", "admin")
+# The widest number that the column of the table holds.
+TOKEN_ID_MAX = 2**63 - 1
+NAME_LENGTH_MAX = 200
+# Controls, halves of characters, line and paragraph separators: none of them belongs into a list.
+_UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# Marks that change the direction of what follows, and so can make one name look like another.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 Run = Callable[[dict[str, str], Callable[[Settings], Coroutine[Any, Any, None]]], None]
 
 
@@ -24,7 +32,7 @@ def token_commands(run: Run) -> click.Group:
         """Manage the tokens with which programs call the API."""
 
     @token.command()
-    @click.argument("name")
+    @click.argument("name", callback=_checked_name)
     @click.option("--role", type=click.Choice(ROLES), default="client", help="What it may do.")
     @click.pass_obj
     def create(environ: dict[str, str], *, name: str, role: str) -> None:
@@ -51,7 +59,7 @@ def token_commands(run: Run) -> click.Group:
         run(environ, lambda settings: _with_tokens(settings, work))
 
     @token.command()
-    @click.argument("token_id", type=int)
+    @click.argument("token_id", type=click.IntRange(1, TOKEN_ID_MAX))
     @click.pass_obj
     def revoke(environ: dict[str, str], *, token_id: int) -> None:
         """Refuse the token TOKEN_ID from now on."""
@@ -65,6 +73,16 @@ def token_commands(run: Run) -> click.Group:
         run(environ, lambda settings: _with_tokens(settings, work))
 
     return token
+
+
+def _checked_name(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if not name.strip():
+        raise click.BadParameter("a token needs a name")
+    if len(name) > NAME_LENGTH_MAX:
+        raise click.BadParameter(f"a name has at most {NAME_LENGTH_MAX} characters")
+    if any(each in _DIRECTIONS or unicodedata.category(each) in _UNPRINTABLE for each in name):
+        raise click.BadParameter("a name has no control characters and no marks of direction")
+    return name
 
 
 async def _with_tokens(settings: Settings, work: Callable[["Tokens"], Awaitable[None]]) -> None:

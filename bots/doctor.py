@@ -8,15 +8,20 @@ from typing import Final
 import click
 
 from bots.catalog import load_bots
-from bots.doctor_local import check_port, check_python, check_secrets, check_state_dir
+from bots.doctor_local import (
+    check_discord,
+    check_port,
+    check_python,
+    check_secrets,
+    check_state_dir,
+)
 from bots.doctor_remote import (
     check_database,
-    check_discord,
     check_model,
     check_redis,
     check_slack,
 )
-from bots.finding import Finding, Status, fail, ok
+from bots.finding import Finding, Status, fail, ok, warn
 from bots.logs import redact
 from config.errors import ConfigInvalid
 from config.load import load_settings
@@ -29,7 +34,6 @@ _SLOW_CHECKS: Final[tuple[Check, ...]] = (
     check_redis,
     check_model,
     check_slack,
-    check_discord,
     check_port,
 )
 _COLOURS: Final = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
@@ -57,14 +61,21 @@ async def _examine(environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     """Yield the findings in a fixed order, each as soon as it is known."""
     yield check_python()
     try:
-        settings = load_settings(environ).settings
+        loaded = load_settings(environ)
+        settings = loaded.settings
         bots = load_bots(settings.bots_dir)
     except ConfigInvalid as invalid:
         for problem in invalid.problems:
             yield fail("configuration", f"{problem.where}: {problem.what}", mend=problem.mend)
         return
     yield ok("configuration", f"every setting is understood; bots: {', '.join(bots)}")
-    for finding in (*check_state_dir(settings), *check_secrets(settings)):
+    for notice in loaded.notices:
+        yield warn("configuration", f"{notice.where}: {notice.what}", mend=notice.mend)
+    for finding in (
+        *check_state_dir(settings),
+        *check_secrets(settings),
+        *check_discord(settings),
+    ):
         yield finding
     for check in _SLOW_CHECKS:
         for finding in await _guarded(check, settings):

@@ -17,6 +17,7 @@ from config.settings import Settings
 # Slack refuses signatures that are 300 s old; well before that, deadlines and leases look odd.
 _SKEW_WARN_SECONDS: Final = 5.0
 _SKEW_FAIL_SECONDS: Final = 120.0
+_TOKEN_LENGTH_MIN: Final = 16
 
 
 def check_python() -> Finding:
@@ -63,7 +64,24 @@ def check_secrets(settings: Settings) -> list[Finding]:
                 mend="set THREADWRIGHT_ADMIN_TOKEN to a long random text",
             )
         )
+    token = settings.admin.token
+    if token and len(token.reveal()) < _TOKEN_LENGTH_MIN:
+        found.append(
+            warn(
+                "admin token",
+                f"is shorter than {_TOKEN_LENGTH_MIN} characters, so it can be guessed",
+                mend="set THREADWRIGHT_ADMIN_TOKEN to a long random text",
+            )
+        )
     return found
+
+
+def check_discord(settings: Settings) -> list[Finding]:
+    """Say that a token for Discord has no effect; there is no adapter for it yet."""
+    if settings.discord.token is None:
+        return []
+    message = "the token is not used yet: Discord is not available in this version"
+    return [warn("discord", message, mend="leave DISCORD_TOKEN out")]
 
 
 async def check_port(settings: Settings) -> list[Finding]:
@@ -76,6 +94,9 @@ async def check_port(settings: Settings) -> list[Finding]:
             return [ok("port", f"{host}:{port} is served by a Threadwright that runs already")]
         mend = "stop what holds it, or choose another with --port or THREADWRIGHT_PORT"
         return [fail("port", f"{host}:{port} cannot be listened on: {error.strerror}", mend=mend)]
+    except UnicodeError:
+        mend = "choose an address of this machine with --host or THREADWRIGHT_HOST"
+        return [fail("port", f"{host}:{port} cannot be listened on: no such host", mend=mend)]
     server.close()
     await server.wait_closed()
     return [ok("port", f"{host}:{port} is free")]

@@ -1,4 +1,4 @@
-"""Checks of what is elsewhere: database, Redis, model, Slack, Discord. Nothing there is changed."""
+"""Checks of what is elsewhere: database, Redis, model, Slack. Nothing there is changed."""
 
 import importlib.util
 from typing import Final
@@ -8,7 +8,6 @@ import httpx
 from bots.doctor_local import clock_findings
 from bots.finding import Finding, fail, ok, warn
 from config.address import masked_address
-from config.secret import Secret
 from config.settings import ModelProvider, Settings
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -65,28 +64,18 @@ async def check_model(settings: Settings) -> list[Finding]:
     """Check that the provider answers and takes the key, by listing its models."""
     model = settings.model
     if model.provider is ModelProvider.DEMO or model.base_url is None:
-        mend = "set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY for a real one"
+        mend = "set OPENAI_API_KEY, or OPENAI_BASE_URL to a compatible server, for a real one"
         return [warn("model", "the scripted demo model answers", mend=mend)]
     base = model.base_url.rstrip("/")
     whose = masked_address(base)
-    address = f"{base}/models" if model.provider is ModelProvider.OPENAI else f"{base}/v1/models"
+    headers = {"authorization": f"Bearer {model.api_key.reveal()}"} if model.api_key else {}
     try:
         async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-            answer = await client.get(
-                address, headers=_model_headers(model.provider, model.api_key)
-            )
+            answer = await client.get(f"{base}/models", headers=headers)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         mend = "check the address in the settings, the network and the proxy"
         return [fail("model", f"no answer from {whose} ({type(error).__name__})", mend=mend)]
     return [_model_finding(settings, answer), *clock_findings(answer.headers.get("date"), whose)]
-
-
-def _model_headers(provider: ModelProvider, key: Secret | None) -> dict[str, str]:
-    if key is None:
-        return {}
-    if provider is ModelProvider.ANTHROPIC:
-        return {"x-api-key": key.reveal(), "anthropic-version": "2023-06-01"}
-    return {"authorization": f"Bearer {key.reveal()}"}
 
 
 def _model_finding(settings: Settings, answer: httpx.Response) -> Finding:
@@ -141,24 +130,6 @@ async def check_slack(settings: Settings) -> list[Finding]:
             fail("slack socket", message, mend=mend) if app.failure else ok("slack socket", "opens")
         )
     return [*found, *clock_findings(bot.server_date, "Slack")]
-
-
-async def check_discord(settings: Settings) -> list[Finding]:
-    """Check that Discord takes the token."""
-    token = settings.discord.token
-    if token is None:
-        return [ok("discord", "not configured")]
-    address = settings.discord.api_url.rstrip("/") + "/users/@me"
-    try:
-        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-            answer = await client.get(address, headers={"authorization": f"Bot {token.reveal()}"})
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        message = f"no answer from {settings.discord.api_url} ({type(error).__name__})"
-        return [fail("discord", message, mend="check the network and the proxy")]
-    if answer.is_error:
-        mend = "copy the token again: Discord developer portal > Bot"
-        return [fail("discord", f"token refused ({answer.status_code})", mend=mend)]
-    return [ok("discord", "token accepted"), *clock_findings(answer.headers.get("date"), "Discord")]
 
 
 def _reason(error: Exception) -> str:

@@ -203,3 +203,100 @@ def test_no_mark_in_a_password_gets_it_printed(command: str, mark: str) -> None:
     assert "hush" not in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert "bug" not in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check-config", "doctor"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ANTHROPIC_API_KEY", "not supported in this version"),
+        ("SLACK_BOT_TOKN", "did you mean SLACK_BOT_TOKEN?"),
+    ],
+)
+def test_variable_without_effect_is_pointed_at(command: str, name: str, said: str) -> None:
+    done = threadwright(command, **{name: "hush", "THREADWRIGHT_PORT": "0"})
+    assert done.returncode == 0
+    assert f"environment {name}: has no effect" in done.stdout + done.stderr
+    assert said in done.stdout + done.stderr
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_check_config_as_json_stays_json_with_notices() -> None:
+    done = threadwright("check-config", "--json", ANTHROPIC_API_KEY="hush")
+    assert json.loads(done.stdout)["model.provider"]["value"] == "demo"
+
+
+def test_doctor_advises_nothing_that_has_no_effect() -> None:
+    done = threadwright("doctor", THREADWRIGHT_PORT="0", DISCORD_TOKEN="hush")
+    assert "ANTHROPIC" not in done.stdout
+    assert "discord" in done.stdout
+    assert "is not used yet" in done.stdout
+
+
+def test_doctor_warns_of_a_short_admin_token() -> None:
+    done = threadwright("doctor", THREADWRIGHT_PORT="0", THREADWRIGHT_ADMIN_TOKEN="hush")
+    assert "shorter than 16 characters" in done.stdout
+    done = threadwright("doctor", THREADWRIGHT_PORT="0", THREADWRIGHT_ADMIN_TOKEN="h" * 16)
+    assert "shorter than 16 characters" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ"),
+    [
+        (["migrate"], {"DATABASE_URL": "postgresql://u:[x@h/db"}),
+        (["serve"], {"REDIS_URL": "redis://[x"}),
+        (["serve"], {"DATABASE_URL": "postgresql:///d", "REDIS_URL": "redis://:pw#x@h"}),
+        (["serve", "--host", "nohost.invalid"], {}),
+        (["demo", "--host", "a..b"], {}),
+        (["demo", "--host", "nohost.invalid"], {}),
+        (["token", "revoke", "9" * 23], {}),
+        (["token", "revoke", "0"], {}),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_line(
+    arguments: list[str], environ: dict[str, str], tmp_path: Path
+) -> None:
+    done = threadwright(*arguments, THREADWRIGHT_STATE_DIR=str(tmp_path / "state"), **environ)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith(("Usage:", "Try "))]
+    assert len([line for line in said if line]) == 1
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("host", ["nohost.invalid", "a..b"])
+def test_doctor_finds_a_host_that_is_unknown(host: str) -> None:
+    done = threadwright("doctor", THREADWRIGHT_HOST=host, THREADWRIGHT_PORT="0")
+    assert done.returncode == 1
+    assert "cannot be listened on: " in done.stdout
+    assert "bug" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "n" * 201, "a\nb", "a\x1b[31m", "a\u202eb", "a\u2066b", "a\u200fb", "a\u2028b"],
+)
+def test_token_name_that_would_mislead_is_refused(name: str, tmp_path: Path) -> None:
+    done = threadwright("token", "create", name, THREADWRIGHT_STATE_DIR=str(tmp_path / "state"))
+    assert done.returncode == 2
+    assert "NAME" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_demo_leaves_the_database_of_the_environment_alone(dead_port: int, tmp_path: Path) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        done = threadwright(
+            "demo",
+            "--port",
+            str(holder.getsockname()[1]),
+            DATABASE_URL=f"postgresql://u:hush@127.0.0.1:{dead_port}/d",
+            REDIS_URL=f"redis://:hush@127.0.0.1:{dead_port}/0",
+            THREADWRIGHT_STATE_DIR=str(tmp_path / "state"),
+        )
+    assert "DATABASE_URL and environment REDIS_URL are ignored" in done.stderr
+    assert "no database at" not in done.stderr
+    assert "use" in done.stderr.splitlines()[-1]
+    assert "hush" not in done.stderr

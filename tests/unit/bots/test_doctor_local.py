@@ -59,6 +59,6 @@ def test_server_that_others_can_reach_wants_keys() -> None:
         server=ServerSettings(host="0.0.0.0"),  # noqa: S104 - what the check is about
         database=DatabaseSettings(url=SecretUrl("postgresql://h/d")),
         secret_key=Secret("k"),
-        admin=AdminSettings(token=Secret("t")),
+        admin=AdminSettings(token=Secret("t" * 16)),
     )
     assert check_secrets(closed) == []
