@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from adapters.console.sentences import SHORT_STATUSES, StatusView
-from adapters.console.transcript import EntryView
+from adapters.console.transcript import EntryView, files_of
 from adapters.console.translate import FIELD_PREFIX
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Author, QueuedMessage, text_of
@@ -52,7 +52,9 @@ class Pages:
         self._environment.globals.update(
             static=self._address_of, short_statuses=SHORT_STATUSES, field_prefix=FIELD_PREFIX
         )
-        self._environment.filters.update(text_of=text_of, safe_html=Markup, iso=_iso, clock=_clock)
+        self._environment.filters.update(
+            text_of=text_of, files_of=files_of, safe_html=Markup, iso=_iso, clock=_clock
+        )
 
     def page(self, template: str, /, **values: Any) -> str:
         """A whole page."""

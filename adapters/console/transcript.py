@@ -14,6 +14,7 @@ from adapters.console.markdown import Markdown
 from engine.chat.actions import RequiredAction
 from engine.chat.content import (
     Author,
+    Content,
     FilePart,
     Finish,
     Message,
@@ -59,6 +60,14 @@ class ToolView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileView:
+    """A file that came with a message. `about`: its type, and its size if that is known."""
+
+    name: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryView:
     """One message. `kind`: user, bot or note. `blocks` is safe HTML, `text` is plain."""
 
@@ -69,7 +78,7 @@ class EntryView:
     text: str = ""
     blocks: tuple[str, ...] = ()
     reasoning: str = ""
-    files: tuple[str, ...] = ()
+    files: tuple[FileView, ...] = ()
     tools: tuple[ToolView, ...] = ()
     note: str = ""
 
@@ -162,7 +171,7 @@ class Transcript:
                     name=self._name_of(message.author),
                     at=message.created_at,
                     text=text_of(message.content),
-                    files=tuple(p.name for p in message.content if isinstance(p, FilePart)),
+                    files=files_of(message.content),
                 )
             case Role.ASSISTANT:
                 return self._answer(message)
@@ -240,6 +249,23 @@ def answer_label(action: RequiredAction) -> str:
             return _plain(next(iter(answer.values())))
         return ", ".join(f"{name}: {_plain(value)}" for name, value in answer.items())
     return _plain(answer)
+
+
+def files_of(content: Content) -> tuple[FileView, ...]:
+    """The files of a message."""
+    return tuple(_file(part) for part in content if isinstance(part, FilePart))
+
+
+def _file(part: FilePart) -> FileView:
+    kind = part.media_type or "file"
+    about = kind if part.size is None else f"{kind}, {_size(part.size)}"
+    return FileView(name=part.name, about=about)
+
+
+def _size(size: int) -> str:
+    if size < 1000:
+        return f"{size} bytes"
+    return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
 def shown_json_text(text: str) -> str:

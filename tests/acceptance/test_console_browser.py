@@ -1,10 +1,11 @@
 """The console in a real browser: what a person does and sees."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from engine.chat.ids import ChatId
 from tests.acceptance.console_server import chromium, serve_console
@@ -93,6 +94,30 @@ async def test_message_is_sent_without_leaving_the_page(page: Page, model: FakeM
     model.release("middle")
     await expect(page.locator(".entry.user .said").last).to_have_text("When?")
     await expect(page.locator(".entry.bot:not(#preview) .prose").last).to_have_text("At six.")
+
+
+async def test_text_that_is_typed_while_a_message_is_sent_is_kept(page: Page) -> None:
+    await start(page)
+    await until(page, "waiting")
+    sent, answer = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        sent.set()
+        await answer.wait()
+        await route.continue_()
+
+    await page.route("**/messages", hold)
+    await page.fill("#text", "Who sails?")
+    await page.keyboard.press("Enter")
+    await sent.wait()
+    await page.keyboard.type(" And when?")
+    await page.keyboard.press("Enter")  # Not yet: one message at a time.
+    answer.set()
+    await expect(page.locator(".entry.user .said").last).to_have_text("Who sails?")
+    await expect(page.locator("#text")).to_have_value(" And when?")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".entry.user .said").last).to_have_text("And when?")
+    await expect(page.locator(".entry.user")).to_have_count(3)
 
 
 async def test_text_that_is_shown_runs_nothing(page: Page, model: FakeModel) -> None:

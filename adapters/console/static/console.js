@@ -124,9 +124,16 @@ document.addEventListener("submit", async (event) => {
     area.focus();
     return;
   }
-  if (!(await send(form, submitter))) return;
+  // One message at a time: its key is only good for one.
+  if (area && "sending" in form.dataset) return;
+  const text = area?.value;
+  if (area) form.dataset.sending = "";
+  const isSent = await send(form, submitter);
+  if (area) delete form.dataset.sending;
+  if (!isSent) return;
   if (area) {
-    area.value = "";
+    // What was typed meanwhile is the beginning of the next message.
+    if (area.value.startsWith(text)) area.value = area.value.slice(text.length);
     grow(area);
     find("[name=key]", form).value = newKey();
     toEnd();

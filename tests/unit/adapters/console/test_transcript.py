@@ -2,14 +2,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from adapters.console.markdown import Markdown
-from adapters.console.transcript import EntryView, Transcript, answer_label, shown_json_text
+from adapters.console.pages import Pages
+from adapters.console.transcript import (
+    EntryView,
+    FileView,
+    Transcript,
+    answer_label,
+    shown_json_text,
+)
 from engine.chat.actions import RequiredAction
 from engine.chat.content import (
     Author,
+    FilePart,
     Finish,
     Message,
     Part,
+    QueuedMessage,
     ReasoningPart,
     Role,
     TextPart,
@@ -17,7 +28,7 @@ from engine.chat.content import (
     ToolResultPart,
 )
 from engine.chat.form import Form, FormKind, Option
-from engine.chat.ids import ActionId, ChatId, MessageId, ToolCallId
+from engine.chat.ids import ActionId, ChatId, MessageId, QueuedId, ToolCallId
 from engine.chat.snapshot import Executor
 from engine.chat.writes import ActionState
 
@@ -83,6 +94,40 @@ def test_text_of_people_is_plain_and_of_the_agent_is_laid_out() -> None:
     (bot,) = shown.add(message(2, Role.ASSISTANT, TextPart(text="*a*")))
     assert (user.text, user.blocks) == ("*a*", ())
     assert bot.blocks == ("<p><em>a</em></p>\n",)
+
+
+def test_message_that_is_only_a_file_names_it_and_says_nothing_else() -> None:
+    shown = transcript()
+    chart = FilePart(name="chart <1>.pdf", media_type="application/pdf", size=12_345)
+    (entry,) = shown.add(message(1, Role.USER, chart))
+    assert (entry.text, entry.files) == (
+        "",
+        (FileView(name="chart <1>.pdf", about="application/pdf, 12 kB"),),
+    )
+    html = Pages().entry(entry, chat_id=CHAT)
+    assert 'class="plain said"' not in html
+    assert "chart &lt;1&gt;.pdf" in html
+    assert "application/pdf, 12 kB" in html
+    queued = QueuedMessage(
+        id=QueuedId(1), chat_id=CHAT, content=(chart,), author=ADA, created_at=NOON
+    )
+    assert "chart &lt;1&gt;.pdf" in Pages().queue([queued], chat_id=CHAT, visitor=ADA)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "size", "about"),
+    [
+        ("image/png", None, "image/png"),
+        ("text/plain", 999, "text/plain, 999 bytes"),
+        ("image/svg+xml", 5_000_000, "image/svg+xml, 5.0 MB"),
+        ("", None, "file"),
+        ("", 0, "file, 0 bytes"),
+    ],
+)
+def test_file_is_told_by_its_kind_and_size(media_type: str, size: int | None, about: str) -> None:
+    file = FilePart(name="a", media_type=media_type, size=size)
+    (entry,) = transcript().add(message(1, Role.USER, file))
+    assert [shown.about for shown in entry.files] == [about]
 
 
 def test_result_belongs_to_the_message_with_its_call() -> None:
