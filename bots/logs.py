@@ -13,6 +13,7 @@ from typing import Final, TextIO
 
 from pythonjsonlogger.json import JsonFormatter
 
+from bots.logs_http import LOGGERS, WITHOUT_REQUEST
 from config.settings import LogFormat, LogLevel, LogSettings
 
 REDACTED: Final = "[redacted]"
@@ -104,3 +105,5 @@ def configure_logs(settings: LogSettings, *, stream: TextIO | None = None) -> No
     quiet = logging.DEBUG if settings.level is LogLevel.DEBUG else logging.WARNING
     for name in _NOISY:
         logging.getLogger(name).setLevel(quiet)
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(WITHOUT_REQUEST)
