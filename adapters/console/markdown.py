@@ -43,9 +43,11 @@ class Markdown:
 
     def blocks_of(self, piece: Piece) -> list[str]:
         """The HTML of one piece; of one that is not laid out, its text as it is."""
-        if not piece.is_laid_out:
-            return [f'<p class="plain">{escapeHtml(piece.text)}</p>']
-        return self._laid_out(piece.text)
+        return self._laid_out(piece.text) if piece.is_laid_out else self.plain_blocks(piece.text)
+
+    def plain_blocks(self, text: str) -> list[str]:
+        """The text as it is."""
+        return [f'<p class="plain">{escapeHtml(text)}</p>'] if text else []
 
     def _laid_out(self, text: str) -> list[str]:
         tokens = self._parser.parse(text)

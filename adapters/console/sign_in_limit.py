@@ -1,4 +1,4 @@
-"""Slows guessing down: after a few failed sign-ins an address has to wait (pure, given the time)."""
+"""Slows guessing down: after a few wrong guesses an address has to wait (pure, given the time)."""
 
 from collections import deque
 from typing import Final
@@ -19,7 +19,7 @@ class SignInLimit:
         self._all: deque[float] = deque(maxlen=FAILURES_OF_ALL_MAX)
 
     def wait_seconds(self, address: str, now: float) -> float:
-        """How long the address must wait before it may try; 0: not at all."""
+        """How long the address must wait before a wrong guess is taken again; 0: not at all."""
         waits = [0.0]
         own = self._by_address.get(address, ())
         for failures, most in ((own, FAILURES_MAX), (self._all, FAILURES_OF_ALL_MAX)):

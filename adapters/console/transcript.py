@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from adapters.console.markdown import Markdown
+from adapters.console.pieces import LAID_OUT_MAX
 from engine.chat.actions import RequiredAction
 from engine.chat.content import (
     Author,
@@ -29,6 +30,8 @@ from engine.chat.writes import ActionState
 
 RESULT_MAX: Final = 20_000
 """Characters of arguments and results on the page."""
+PAGE_LAID_OUT_MAX: Final = 300_000
+"""Characters of answers that one page lays out: under 2 s of work for the worst of texts."""
 _NOTES: Final = {
     Finish.INTERRUPTED: "Stopped here.",
     Finish.LENGTH: "The model's limit of length was reached.",
@@ -105,9 +108,10 @@ class Transcript:
         return max(self._messages, default=MessageId(0))
 
     def entries(self) -> Iterator[EntryView]:
-        """All entries, in order, each drawn when it is asked for."""
+        """All entries, in order, each drawn when it is asked for; what is beyond a page's share plain."""
+        first_laid_out = self._first_laid_out()
         for id_ in sorted(self._messages):
-            entry = self._entry(self._messages[id_])
+            entry = self._entry(self._messages[id_], is_laid_out=id_ >= first_laid_out)
             if entry is not None:
                 yield entry
 
@@ -141,6 +145,18 @@ class Transcript:
         for key in [key for key in self._results if key[0] > after_id]:
             del self._results[key]
 
+    def _first_laid_out(self) -> MessageId:
+        """The oldest message that is within a page's share: newer ones are read first."""
+        first, left = self.last_id, PAGE_LAID_OUT_MAX
+        for id_ in sorted(self._messages, reverse=True):
+            message = self._messages[id_]
+            if message.role is Role.ASSISTANT:
+                left -= min(len(text_of(message.content)), LAID_OUT_MAX)
+            if left < 0:
+                break
+            first = id_
+        return first
+
     def _take(self, message: Message) -> list[Message]:
         """Store a message; the messages whose entries it changes."""
         self._messages[message.id] = message
@@ -162,7 +178,7 @@ class Transcript:
                 return caller
         return None
 
-    def _entry(self, message: Message) -> EntryView | None:
+    def _entry(self, message: Message, *, is_laid_out: bool = True) -> EntryView | None:
         match message.role:
             case Role.USER:
                 return EntryView(
@@ -174,7 +190,7 @@ class Transcript:
                     files=files_of(message.content),
                 )
             case Role.ASSISTANT:
-                return self._answer(message)
+                return self._answer(message, is_laid_out=is_laid_out)
             case Role.SYSTEM:
                 text = text_of(message.content)
                 return EntryView(
@@ -183,14 +199,15 @@ class Transcript:
             case Role.TOOL:
                 return None
 
-    def _answer(self, message: Message) -> EntryView:
+    def _answer(self, message: Message, *, is_laid_out: bool) -> EntryView:
+        lay_out = self._markdown.blocks if is_laid_out else self._markdown.plain_blocks
         calls = [part for part in message.content if isinstance(part, ToolCallPart)]
         return EntryView(
             id=message.id,
             kind="bot",
             name=self._bot,
             at=message.created_at,
-            blocks=tuple(self._markdown.blocks(text_of(message.content))),
+            blocks=tuple(lay_out(text_of(message.content))),
             reasoning="\n\n".join(p.text for p in message.content if isinstance(p, ReasoningPart)),
             tools=tuple(self._tool(message, call) for call in calls),
             note="" if message.finish is None else _NOTES.get(message.finish, ""),

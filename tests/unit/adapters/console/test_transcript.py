@@ -6,7 +6,9 @@ import pytest
 
 from adapters.console.markdown import Markdown
 from adapters.console.pages import Pages
+from adapters.console.pieces import LAID_OUT_MAX
 from adapters.console.transcript import (
+    PAGE_LAID_OUT_MAX,
     EntryView,
     FileView,
     Transcript,
@@ -76,6 +78,18 @@ def action(state: ActionState, at_message: int, **fields: Any) -> RequiredAction
 
 def transcript() -> Transcript:
     return Transcript(Markdown(), visitor="console:local", bot="Wren")
+
+
+def test_page_of_long_answers_lays_out_the_newest_and_shows_all() -> None:
+    text = "a *b* " * 20 + "\n\n"
+    text *= LAID_OUT_MAX // len(text)
+    shown = transcript()
+    count = 2 * PAGE_LAID_OUT_MAX // len(text)
+    shown.load([message(id_, Role.ASSISTANT, TextPart(text=text)) for id_ in range(1, count)], ())
+    are_laid_out = ["<em>" in entry.blocks[0] for entry in shown.entries()]
+    assert are_laid_out == sorted(are_laid_out)
+    assert sum(are_laid_out) == PAGE_LAID_OUT_MAX // len(text)
+    assert all("".join(entry.blocks).count("b") >= text.count("b") for entry in shown.entries())
 
 
 def test_who_speaks_is_named_and_the_visitor_is_you() -> None:
