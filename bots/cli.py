@@ -212,8 +212,11 @@ def _tell(notices: Iterable[Problem]) -> None:
 
 
 def _refuse(invalid: ConfigInvalid) -> NoReturn:
+    from bots.logs import redact
+
     for problem in invalid.problems:
-        click.echo(f"threadwright: {problem}", err=True)
+        # A token that was put where a file's name belongs is quoted as that name.
+        click.echo(f"threadwright: {redact(str(problem))}", err=True)
     raise SystemExit(EXIT_MISCONFIGURED) from invalid
 
 

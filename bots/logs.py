@@ -24,12 +24,14 @@ _TOKENS: Final = re.compile(
     | \bsk-[\w-]{6,} | \btw_[\w-]{8,}
     | \b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}
     | (?<=bearer\ )[^\s"',;]+ | (?<=\bbot\ )[\w-]{20,}\.[\w.-]+
-    | (?<=://)[^\s"]+(?=@)
+    | (?<=://)[^\s"]{1,2000}(?=@)
     """,
     re.IGNORECASE,
 )
+# Lengths are bounded here and above, so that no long line takes long.
 _PARAMETERS: Final = re.compile(
-    r"""([?&;][\w.-]*(?:pass|pwd|token|key|secret|auth|sig)[\w.-]*=)[^\s"'&;]+""", re.IGNORECASE
+    r"""([?&;][\w.-]{0,40}(?:pass|pwd|token|key|secret|auth|sig)[\w.-]{0,40}=)[^\s"'&;]+""",
+    re.IGNORECASE,
 )
 # Third parties name no action.
 _NO_ACTION: Final = "log"

@@ -300,3 +300,10 @@ def test_demo_leaves_the_database_of_the_environment_alone(dead_port: int, tmp_p
     assert "no database at" not in done.stderr
     assert "use" in done.stderr.splitlines()[-1]
     assert "hush" not in done.stderr
+
+
+def test_token_in_place_of_the_name_of_its_file_is_not_printed() -> None:
+    for command in ("check-config", "doctor"):
+        done = threadwright(command, SLACK_BOT_TOKEN_FILE="xoxb-1-hush")
+        assert "hush" not in done.stdout + done.stderr
+        assert "SLACK_BOT_TOKEN_FILE" in done.stdout + done.stderr
