@@ -222,6 +222,8 @@ def _refuse(invalid: ConfigInvalid) -> NoReturn:
 
 def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
     """Run a command to its end; what a person can mend is one line, not a traceback."""
+    from asyncio import CancelledError
+
     from bots.errors import as_operator_error
     from bots.event_loop import run
     from bots.logs import configure_logs, redact
@@ -229,7 +231,8 @@ def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
     configure_logs(settings.log)
     try:
         run(work)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancelledError):
+        # A second signal cancels the command while it puts its work away.
         raise SystemExit(EXIT_INTERRUPTED) from None
     except ConfigInvalid as invalid:
         # The bots' own files are read by the command.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -307,3 +308,25 @@ def test_token_in_place_of_the_name_of_its_file_is_not_printed() -> None:
         done = threadwright(command, SLACK_BOT_TOKEN_FILE="xoxb-1-hush")
         assert "hush" not in done.stdout + done.stderr
         assert "SLACK_BOT_TOKEN_FILE" in done.stdout + done.stderr
+
+
+def test_second_signal_ends_the_demo_at_once_and_without_a_traceback(tmp_path: Path) -> None:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    with subprocess.Popen(
+        (sys.executable, "-m", "bots", "demo", "--port", "0"),
+        cwd=ROOT,
+        env={**inherited, "THREADWRIGHT_STATE_DIR": str(tmp_path / "state")},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "Ctrl-C stops it" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert "Traceback" not in rest
+    # Two signals that arrive together may be seen as a first one whose work was done already.
+    assert process.returncode in {0, 130}
