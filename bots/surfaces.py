@@ -14,8 +14,6 @@ from bots.lifecycle import Background
 from bots.replica import Replica
 from config.settings import Role, Settings
 
-NOT_YET = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
-
 
 def open_surfaces(
     tasks: Background,
@@ -26,12 +24,6 @@ def open_surfaces(
     is_demo: bool,
 ) -> None:
     """Add the routes of every role that is switched on, and start what listens by itself."""
-    for role in NOT_YET:
-        if role in settings.roles:
-            raise OperatorError(
-                f"the role {role.value} is not available in this version",
-                mend="leave it out of the roles",
-            )
     if Role.API in settings.roles:
         _open_api(settings, replica, application, is_demo=is_demo)
     if Role.SLACK in settings.roles:

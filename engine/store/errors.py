@@ -8,10 +8,7 @@ StoreError
 └── MigrationFailed       the schema is not what this program needs
 """
 
-import re
-
-_PASSWORD = re.compile(r"(?<=//)([^/?#:@]*):[^?#]*@")
-_QUERY_PASSWORD = re.compile(r"(?i)([?&][^=&]*password[^=&]*=)[^&#]*")
+from config.address import masked_address
 
 
 class StoreError(Exception):
@@ -45,7 +42,7 @@ class DatabaseUnavailable(StoreError):
     """No database answered. `url` never shows the password."""
 
     def __init__(self, url: str, *, reason: str, hint: str) -> None:
-        self.url = without_password(url)
+        self.url = masked_address(url)
         self.hint = hint
         super().__init__(f"no database at {self.url}: {reason}. {hint}")
 
@@ -57,8 +54,3 @@ class MigrationFailed(StoreError):
         super().__init__(f"migration {migration}: {reason}")
         self.migration = migration
         self.reason = reason
-
-
-def without_password(url: str) -> str:
-    """The URL with its password, and every query value named like one, replaced by ***."""
-    return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.store.errors import DatabaseUnavailable, without_password
+from engine.store.errors import DatabaseUnavailable
 from engine.store.pool import open_pool
 from tests.fakes.postgres import PostgresServer
 
@@ -37,7 +37,7 @@ async def test_database_that_never_comes_is_named_without_its_password() -> None
         await open_pool(url, wait_seconds=0.3)
 
     assert "secret" not in str(unavailable.value)
-    assert unavailable.value.url == "postgresql://ada:***@127.0.0.1:1/harbour"
+    assert unavailable.value.url == "postgresql://********@127.0.0.1:1/harbour"
     assert "DATABASE_URL" in unavailable.value.hint
 
 
@@ -55,14 +55,16 @@ async def test_url_that_is_none_is_said_so(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    "url",
     [
-        ("postgresql://u:p@h:1/d", "postgresql://u:***@h:1/d"),
-        ("postgresql://u:p%40@h/d?sslmode=require", "postgresql://u:***@h/d?sslmode=require"),
-        ("postgresql:///d?user=u&password=p", "postgresql:///d?user=u&password=***"),
-        ("postgresql://u@h/d", "postgresql://u@h/d"),
-        ("postgresql://u:a@b@h/d", "postgresql://u:***@h/d"),
+        "postgresql://u:canary@h:1/d",
+        "postgresql://u:canary%40@h/d?sslmode=require",
+        "postgresql:///d?user=u&password=canary",
+        "postgresql://u:a@canary@h/d",
+        "postgresql://h/d?Pwd=canary",
+        "postgresql://u:canary#x@h/d",
     ],
 )
-def test_password_is_never_shown(url: str, shown: str) -> None:
-    assert without_password(url) == shown
+def test_password_is_never_shown(url: str) -> None:
+    error = DatabaseUnavailable(url, reason="gone", hint="wait")
+    assert "canary" not in f"{error} {error.url} {error!r}"

@@ -14,7 +14,7 @@ def test_unreachable_database_is_told_with_its_hint() -> None:
     fault = DatabaseUnavailable("postgresql://wren:hush@h/d", reason="refused", hint="Start it.")
     error = as_operator_error(fault)
     assert error is not None
-    assert str(error) == "no database at postgresql://wren:***@h/d: refused; Start it."
+    assert str(error) == "no database at postgresql://********@h/d: refused; Start it."
 
 
 def test_port_in_use_is_told_with_the_options_that_help() -> None:
