@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 
 import click
 
+from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
 from bots.cli_token import token_commands
 from config.display import effective_values
@@ -253,6 +254,7 @@ def _run_with(
 
 
 cli.add_command(token_commands(_run_with))
+cli.add_command(inbox_commands(_run_with))
 
 
 def main() -> None:

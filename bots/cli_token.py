@@ -1,12 +1,12 @@
 """`threadwright token`: make, list and revoke the tokens with which programs call the API."""
 
 import unicodedata
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import click
 
+from bots.cli_store import Run, with_store
 from bots.errors import OperatorError
 from config.settings import Settings
 
@@ -21,7 +21,6 @@ NAME_LENGTH_MAX = 200
 _UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 # Marks that change the direction of what follows, and so can make one name look like another.
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-Run = Callable[[dict[str, str], Callable[[Settings], Coroutine[Any, Any, None]]], None]
 
 
 def token_commands(run: Run) -> click.Group:
@@ -86,24 +85,12 @@ def _checked_name(_context: click.Context, _parameter: click.Parameter, name: st
 
 
 async def _with_tokens(settings: Settings, work: Callable[["Tokens"], Awaitable[None]]) -> None:
-    from bots.embedded_database import database_address
-    from engine.store.migrate import migrate
-    from engine.store.pool import open_pool
     from engine.store.tokens import Tokens
 
-    async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(database_address(settings, _say))
-        pool = await open_pool(url, wait_seconds=settings.database.wait_seconds, on_wait=_say)
-        stack.push_async_callback(pool.close)
-        await migrate(pool)
-        await work(Tokens(pool))
+    await with_store(settings, lambda pool: work(Tokens(pool)))
 
 
 def _standing(info: "TokenInfo") -> str:
     if info.revoked_at:
         return f"revoked {info.revoked_at:%Y-%m-%d %H:%M}"
     return f"last used {info.last_used_at:%Y-%m-%d %H:%M}" if info.last_used_at else "unused"
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)

@@ -91,11 +91,6 @@ class ChatMirror:
         self.needs_actions = False
         self.has_changed = True
 
-    def forget_turns_before(self, message_id: MessageId) -> None:
-        """Drop what is settled, so that a long-lived deliverer stays small."""
-        self.messages = {key: value for key, value in self.messages.items() if key >= message_id}
-        self.failures = {key: value for key, value in self.failures.items() if key >= message_id}
-
     def _apply(self, event: Event) -> None:
         if isinstance(event, PartEvent):
             self._take_part(event.part)

@@ -191,7 +191,6 @@ class SlackAdapter:
                     team_id=str(who["team_id"]),
                     bot_user_id=str(who["user_id"]),
                     bot_id=str(who.get("bot_id") or ""),
-                    bot_name=str(who.get("user") or ""),
                 )
             try:
                 async with asyncio.timeout(delay):

@@ -15,12 +15,6 @@ class SlackIdentity:
     team_id: str
     bot_user_id: str
     bot_id: str
-    bot_name: str = ""
-
-    @property
-    def mention(self) -> str:
-        """How a message names us."""
-        return f"<@{self.bot_user_id}>"
 
     def identity_of(self, user_id: str) -> str:
         """The stable identity of a person of this workspace, for authors of messages."""

@@ -22,7 +22,6 @@ PING_SECONDS = 5.0
 WATCH_SECONDS = 10.0
 DEAF_SECONDS_MAX = 60.0
 """The SDK reconnects by itself; a socket that has not for so long is thrown away."""
-CONNECT_SECONDS_MAX = 30.0
 
 
 class SocketMode:
