@@ -53,7 +53,6 @@ class EditTarget:
 
     id: MessageId
     role: Role
-    is_last_user_message: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,8 +65,4 @@ def _snapshot_of(chat_id: ChatId, row: Row, command: Command) -> Snapshot:
 def _edit_target(row: Row, command: Command) -> EditTarget | None:
     if not isinstance(command, EditMessage) or row["edited_role"] is None:
         return None
-    return EditTarget(
-        id=command.message_id,
-        role=Role(row["edited_role"]),
-        is_last_user_message=row["edited_is_last"],
-    )
+    return EditTarget(id=command.message_id, role=Role(row["edited_role"]))

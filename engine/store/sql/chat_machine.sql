@@ -38,10 +38,6 @@ RETURNING
         SELECT m.role FROM chat_messages AS m
         WHERE m.id = $3 AND m.chat_id = c.id AND NOT m.deleted
     ) END AS edited_role,
-    $3::bigint IS NOT NULL AND NOT EXISTS (
-        SELECT FROM chat_messages AS m
-        WHERE m.chat_id = c.id AND m.id > $3 AND m.role = 'user' AND NOT m.deleted
-    ) AS edited_is_last,
     CASE WHEN $4::bigint IS NOT NULL THEN (
         SELECT a.tool_call_id FROM required_actions AS a
         WHERE a.id = $4 AND a.chat_id = c.id AND a.state = 'open'

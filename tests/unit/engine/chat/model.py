@@ -306,12 +306,10 @@ class ChatModel:
         return next(stored for stored in self.history if stored.id == message_id)
 
     def _edit_target(self, message_id: MessageId) -> EditTarget | None:
-        users = [stored.id for stored in self.live() if stored.message.role is Role.USER]
         for stored in self.live():
             if stored.id == message_id:
-                last = bool(users) and users[-1] == message_id
                 role = stored.message.role
-                return EditTarget(id=message_id, role=role, is_last_user_message=last)
+                return EditTarget(id=message_id, role=role)
         return None
 
     def _source_seen(self, source_key: str | None) -> bool:

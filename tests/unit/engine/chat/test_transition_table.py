@@ -38,9 +38,9 @@ CONTENTS = (
 MESSAGE = MessageId(5)
 TARGETS = (
     None,
-    EditTarget(id=MESSAGE, role=Role.USER, is_last_user_message=True),
-    EditTarget(id=MESSAGE, role=Role.ASSISTANT, is_last_user_message=False),
-    EditTarget(id=MessageId(6), role=Role.USER, is_last_user_message=True),
+    EditTarget(id=MESSAGE, role=Role.USER),
+    EditTarget(id=MESSAGE, role=Role.ASSISTANT),
+    EditTarget(id=MessageId(6), role=Role.USER),
 )
 FENCES = (FENCE, c.Fence(runner_id=FENCE.runner_id), replace(FENCE, history_version=VERSION - 1))
 Asked = tuple[Snapshot, c.Command]
