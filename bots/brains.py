@@ -11,8 +11,9 @@ from bots.catalog import DEFAULT_BOT, Bot
 from bots.errors import OperatorError
 from config.settings import ModelProvider, Settings
 from engine.agent.brain import Brain, Brains
-from engine.models.client import ChatCompletionsClient, ProviderConfig
+from engine.models.client import HttpModel
 from engine.models.model import Model
+from engine.models.provider import ProviderConfig
 from engine.tools.builtin import ASK_PEOPLE, current_time_tool
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -85,7 +86,7 @@ def _model(settings: Settings, provider: ModelProvider, session: aiohttp.ClientS
                 first_token_timeout_seconds=model.first_token_timeout_seconds,
                 silence_timeout_seconds=model.silence_timeout_seconds,
             )
-            return ChatCompletionsClient(session, config)
+            return HttpModel(session, config)
 
 
 def _allows(patterns: tuple[str, ...], name: str) -> bool:

@@ -8,7 +8,6 @@ what came.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
@@ -16,15 +15,14 @@ from typing import Final, Self
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
-from config.secret import Secret
 from engine.chat.content import Finish
-from engine.models.chat_completions import ChatCompletionsDecoder
 from engine.models.chat_wire import fault_of, read_odd_chunk
 from engine.models.errors import Symptom, Trouble, classify
 from engine.models.model import ModelFailure, ModelPrompt
 from engine.models.parts import StreamDecoder, StreamPart, StreamResult
-from engine.models.request import request_body
+from engine.models.provider import ProviderConfig
 from engine.models.sse import SseOverflow
+from engine.models.wires import wire_of
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Bytes of one whole reply on the wire, JSON around the words included."""
@@ -45,27 +43,6 @@ _ADDRESS_ERRORS: Final = (
 _NETWORK_ERRORS: Final = (aiohttp.ClientError, HttpProcessingError, OSError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderConfig:
-    """Where and how to ask. `display_name` is what people know the provider by.
-
-    `first_token_timeout_seconds` runs from the request to the first part; `silence_timeout_seconds`
-    from part to part, 0 for no limit. `output_limit_field`: newer OpenAI models want
-    `max_completion_tokens`, others `max_tokens`.
-    """
-
-    name: str
-    base_url: str
-    display_name: str = ""
-    api_key: Secret | None = None
-    needs_key: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)
-    output_limit_field: str = "max_tokens"
-    connect_timeout_seconds: float = 10.0
-    first_token_timeout_seconds: float = 60.0
-    silence_timeout_seconds: float = 600.0
-
-
 @asynccontextmanager
 async def model_session() -> AsyncIterator[aiohttp.ClientSession]:
     """Open the session that all models of a process share: any number of streams, no cookies."""
@@ -83,8 +60,8 @@ def _wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
-class ChatCompletionsClient:
-    """A Model that speaks Chat Completions. Stateless: one for each provider, for all chats."""
+class HttpModel:
+    """A Model behind HTTP, in whatever format its provider speaks. Stateless: one for all chats."""
 
     def __init__(
         self,
@@ -96,7 +73,8 @@ class ChatCompletionsClient:
         self._session = session
         self._provider = provider
         self._clock = clock
-        self._url = provider.base_url.rstrip("/") + "/chat/completions"
+        self._wire = wire_of(provider)
+        self._url = provider.base_url.rstrip("/") + self._wire.path
         self._timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=provider.connect_timeout_seconds
         )
@@ -106,35 +84,34 @@ class ChatCompletionsClient:
             "Accept-Encoding": "identity",
             "Content-Type": "application/json",
             "User-Agent": "threadwright",
-            **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
+            **self._wire.headers(self._key),
             **provider.headers,
         }
 
-    def stream(self, prompt: ModelPrompt) -> "ChatStream":
+    def stream(self, prompt: ModelPrompt) -> "HttpModelStream":
         """Return the answer to come. Nothing is sent before the first part is awaited."""
-        return ChatStream(self, prompt, is_streamed=True)
+        return HttpModelStream(self, prompt, is_streamed=True)
 
     async def complete(self, prompt: ModelPrompt) -> StreamResult:
         """Ask without streaming. Raises ModelFailure."""
-        async with ChatStream(self, prompt, is_streamed=False) as answer:
+        async with HttpModelStream(self, prompt, is_streamed=False) as answer:
             async for _ in answer:
                 pass
         return answer.result()
 
     async def post(self, prompt: ModelPrompt, *, is_streamed: bool) -> aiohttp.ClientResponse:
         """Send the request and return the response as soon as its headers are there."""
-        body = request_body(
-            prompt,
-            is_streamed=is_streamed,
-            output_limit_field=self._provider.output_limit_field,
-        )
         return await self._session.post(
             self._url,
-            data=body,
+            data=self._wire.body(prompt, is_streamed=is_streamed),
             headers=self._headers,
             timeout=self._timeout,
             allow_redirects=False,
         )
+
+    def decoder(self) -> StreamDecoder:
+        """A decoder for one reply of this provider."""
+        return self._wire.decoder()
 
     def failure(
         self,
@@ -163,7 +140,7 @@ class ChatCompletionsClient:
         return self._provider.needs_key and not self._key
 
 
-class ChatStream:
+class HttpModelStream:
     """A ModelStream over HTTP. See engine.models.model for what it promises."""
 
     __slots__ = (
@@ -182,13 +159,11 @@ class ChatStream:
         "_trouble",
     )
 
-    def __init__(
-        self, client: ChatCompletionsClient, prompt: ModelPrompt, *, is_streamed: bool
-    ) -> None:
+    def __init__(self, client: HttpModel, prompt: ModelPrompt, *, is_streamed: bool) -> None:
         self._client = client
         self._prompt: ModelPrompt | None = prompt
         self._is_streamed = is_streamed
-        self._decoder: StreamDecoder = ChatCompletionsDecoder(client.provider.name)
+        self._decoder = client.decoder()
         self._response: aiohttp.ClientResponse | None = None
         self._loop = asyncio.get_running_loop()
         self._silence_seconds = client.provider.silence_timeout_seconds or float("inf")

@@ -13,7 +13,7 @@ from engine.agent.recovery import OUTCOME_UNKNOWN
 from engine.chat.errors import ErrorKind
 from engine.chat.ids import RunnerId
 from engine.chat.view import ShownStatus
-from engine.models.client import ChatCompletionsClient, model_session
+from engine.models.client import HttpModel, model_session
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool, ToolContext
 from tests.fakes.model_server import FakeModel, Gate, Hang, Say
@@ -280,7 +280,7 @@ async def test_a_bot_that_cannot_be_built_harms_only_its_chats(
     """An exception before a turn has begun ends in its chat; the worker and other chats go on."""
     async with model_session() as session:
         brain = Brain(
-            model=ChatCompletionsClient(session, provider_at(model.url)),
+            model=HttpModel(session, provider_at(model.url)),
             model_name="test-model",
             system="You are Wren.",
         )

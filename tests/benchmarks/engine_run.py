@@ -15,13 +15,14 @@ from engine.chat.commands import CreateChat
 from engine.chat.content import plain
 from engine.chat.ids import ChatId
 from engine.chat.snapshot import ChatStatus
-from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
+from engine.models.client import HttpModel, model_session
 from engine.models.model import ModelPrompt, ModelStream
+from engine.models.provider import ProviderConfig
 from tests.benchmarks.load import Load, Measured
 from tests.benchmarks.meter import Meter
 
 
-class _Timed(ChatCompletionsClient):
+class _Timed(HttpModel):
     """The real client, which notes when it is asked. The chat's number is its message's text."""
 
     meter: Meter

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from engine.agent.brain import Brain
-from engine.models.client import ChatCompletionsClient, model_session
+from engine.models.client import HttpModel, model_session
 from engine.models.model import ModelPrompt, ModelStream
 from engine.models.parts import StreamResult
 from engine.tools.definition import ToolDefinition
@@ -76,7 +76,7 @@ async def running(orders: Orders) -> AsyncIterator[asyncio.subprocess.Process]:
 async def work(orders: Orders) -> None:
     """Run the replica for good."""
     async with model_session() as session:
-        client = ChatCompletionsClient(session, provider_at(orders.model_url))
+        client = HttpModel(session, provider_at(orders.model_url))
         brain = Brain(
             model=DyingModel() if orders.dies_before_request else client,
             model_name="test-model",

@@ -14,9 +14,10 @@ from config.secret import Secret
 from engine.chat.content import Finish, NewMessage, Role, plain
 from engine.chat.errors import ErrorKind
 from engine.models import client as client_module
-from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
+from engine.models.client import HttpModel, model_session
 from engine.models.model import ModelFailure, ModelPrompt, ToolOffer
 from engine.models.parts import StreamPart, StreamResult, TextDelta
+from engine.models.provider import ProviderConfig
 from tests.fakes.model_server import (
     Call,
     Drop,
@@ -48,16 +49,14 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 @pytest.fixture
-def client(session: aiohttp.ClientSession, model: FakeModel) -> ChatCompletionsClient:
+def client(session: aiohttp.ClientSession, model: FakeModel) -> HttpModel:
     return make(session, model.url)
 
 
-def make(session: aiohttp.ClientSession, url: str, **options: Any) -> ChatCompletionsClient:
+def make(session: aiohttp.ClientSession, url: str, **options: Any) -> HttpModel:
     options = {"api_key": Secret(KEY), "display_name": "Harbour AI"} | options
     provider = ProviderConfig(name="harbour", base_url=url, **options)
-    return ChatCompletionsClient(
-        session, provider, clock=lambda: datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-    )
+    return HttpModel(session, provider, clock=lambda: datetime(2026, 1, 1, 12, 0, tzinfo=UTC))
 
 
 def prompt(text: str = "Hello", **fields: Any) -> ModelPrompt:
@@ -66,22 +65,20 @@ def prompt(text: str = "Hello", **fields: Any) -> ModelPrompt:
 
 
 async def collect(
-    client: ChatCompletionsClient, asked: ModelPrompt | None = None
+    client: HttpModel, asked: ModelPrompt | None = None
 ) -> tuple[list[StreamPart], StreamResult]:
     async with client.stream(asked or prompt()) as answer:
         parts = [part async for batch in answer for part in batch]
     return parts, answer.result()
 
 
-async def fail(client: ChatCompletionsClient) -> ModelFailure:
+async def fail(client: HttpModel) -> ModelFailure:
     with pytest.raises(ModelFailure) as caught:
         await asyncio.wait_for(collect(client), 10)
     return caught.value
 
 
-async def test_answer_streams_and_ends_with_its_usage(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_answer_streams_and_ends_with_its_usage(client: HttpModel, model: FakeModel) -> None:
     model.script([Think("Let me see. "), Say("The sea is calm."), End()])
     parts, result = await collect(client)
     assert "".join(p.text for p in parts if isinstance(p, TextDelta)) == "The sea is calm."
@@ -91,9 +88,7 @@ async def test_answer_streams_and_ends_with_its_usage(
     assert result.usage.input_tokens == 20
 
 
-async def test_request_carries_prompt_tools_and_key(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_request_carries_prompt_tools_and_key(client: HttpModel, model: FakeModel) -> None:
     tool = ToolOffer(name="look", input_schema={"properties": None, "required": None})
     await collect(client, prompt("Hi", system="Be brief.", tools=(tool,), max_output_tokens=9))
     seen = model.requests[0]
@@ -104,7 +99,7 @@ async def test_request_carries_prompt_tools_and_key(
     assert seen.body["stream_options"] == {"include_usage": True}
 
 
-async def test_tool_call_is_runnable(client: ChatCompletionsClient, model: FakeModel) -> None:
+async def test_tool_call_is_runnable(client: HttpModel, model: FakeModel) -> None:
     model.script([Say("Looking."), Call("look", {"at": "sea"}, "call_9"), Call("hear")])
     _, result = await collect(client)
     assert [(c.tool_call_id, c.tool_name, c.args) for c in result.tool_calls] == [
@@ -114,9 +109,7 @@ async def test_tool_call_is_runnable(client: ChatCompletionsClient, model: FakeM
     assert result.runnable
 
 
-async def test_parts_come_while_the_model_still_writes(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_parts_come_while_the_model_still_writes(client: HttpModel, model: FakeModel) -> None:
     model.script([Say("Half"), Gate("mid"), Say(" and half.")])
     async with client.stream(prompt()) as answer:
         assert await anext(answer) == [TextDelta("Half")]
@@ -129,7 +122,7 @@ async def test_parts_come_while_the_model_still_writes(
 
 
 async def test_connection_is_used_again_after_a_whole_answer(
-    client: ChatCompletionsClient, session: aiohttp.ClientSession
+    client: HttpModel, session: aiohttp.ClientSession
 ) -> None:
     created = []
     config = aiohttp.TraceConfig()
@@ -149,7 +142,7 @@ async def test_connection_is_used_again_after_a_whole_answer(
 
 
 async def test_cancelled_stream_closes_the_connection_and_keeps_every_character(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     """E41: the provider sees the client go, and nothing that was streamed is lost."""
     model.script([Say("Half an"), Hang()])
@@ -171,7 +164,7 @@ async def test_cancelled_stream_closes_the_connection_and_keeps_every_character(
 
 
 async def test_leaving_the_stream_early_closes_the_connection(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     model.script([Say("One two three"), Hang()])
     async with aclosing(client.stream(prompt())) as answer:
@@ -219,7 +212,7 @@ async def test_cancel_before_the_first_byte_closes_the_connection(
     ],
 )
 async def test_refusal_is_classified_by_its_status(
-    client: ChatCompletionsClient,
+    client: HttpModel,
     model: FakeModel,
     status: int,
     kind: ErrorKind,
@@ -233,7 +226,7 @@ async def test_refusal_is_classified_by_its_status(
     assert error.provider == "Harbour AI"
 
 
-async def test_retry_after_is_handed_on(client: ChatCompletionsClient, model: FakeModel) -> None:
+async def test_retry_after_is_handed_on(client: HttpModel, model: FakeModel) -> None:
     """E55: seconds, milliseconds and a date alike."""
     model.refuse(429, headers={"Retry-After": "7"})
     model.refuse(503, headers={"Retry-After-Ms": "1500", "Retry-After": "9"})
@@ -242,9 +235,7 @@ async def test_retry_after_is_handed_on(client: ChatCompletionsClient, model: Fa
     assert waits == [7.0, 1.5, 30.0]
 
 
-async def test_own_key_never_appears_in_the_error(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_own_key_never_appears_in_the_error(client: HttpModel, model: FakeModel) -> None:
     """B25: a provider that quotes the key, in words or in an address."""
     words = f"bad key {KEY} at https://ada:pw1234@api.test/v1?key={KEY} for Bearer abcdef123456"
     model.refuse(401, words)
@@ -254,7 +245,7 @@ async def test_own_key_never_appears_in_the_error(
 
 @pytest.mark.parametrize("cut", [Stop(), Drop(), Reset()])
 async def test_stream_that_breaks_off_fails_and_keeps_its_text(
-    client: ChatCompletionsClient, model: FakeModel, cut: Stop | Drop | Reset
+    client: HttpModel, model: FakeModel, cut: Stop | Drop | Reset
 ) -> None:
     """E55: never a silent success, whether the body ends, the connection or the peer."""
     model.script([Say("Half an"), Gate("read"), cut])
@@ -271,9 +262,7 @@ async def test_stream_that_breaks_off_fails_and_keeps_its_text(
     assert failure.partial.finish is Finish.INCOMPLETE
 
 
-async def test_call_of_a_broken_stream_is_not_runnable(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_call_of_a_broken_stream_is_not_runnable(client: HttpModel, model: FakeModel) -> None:
     model.script([Call("launch", {"what": "boat"}), Stop()])
     failure = await fail(client)
     assert failure.partial.tool_calls
@@ -281,7 +270,7 @@ async def test_call_of_a_broken_stream_is_not_runnable(
 
 
 async def test_connection_that_breaks_after_the_end_is_a_whole_answer(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     end = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'
     model.script([Raw(end), Drop()])
@@ -290,7 +279,7 @@ async def test_connection_that_breaks_after_the_end_is_a_whole_answer(
 
 
 async def test_server_that_never_closes_after_the_end_does_not_hold_the_answer(
-    client: ChatCompletionsClient, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+    client: HttpModel, model: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "FINISH_GRACE_SECONDS", 0.05)
     end = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'
@@ -365,9 +354,7 @@ async def test_impossible_address_is_a_configuration_error(
     assert (error.kind, error.retryable) == (ErrorKind.CONFIG, False)
 
 
-async def test_redirect_is_refused_with_its_target(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_redirect_is_refused_with_its_target(client: HttpModel, model: FakeModel) -> None:
     model.script([Refuse(308, headers={"Location": "https://harbour.test/v2?token=abcdef"})])
     error = (await fail(client)).error
     assert error.kind is ErrorKind.CONFIG
@@ -384,7 +371,7 @@ async def test_missing_key_fails_before_any_request(
 
 
 async def test_reply_beyond_all_bounds_is_given_up(
-    client: ChatCompletionsClient, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+    client: HttpModel, model: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "ANSWER_BYTES_MAX", 4000)
     model.script([Say("word " * 1000)])

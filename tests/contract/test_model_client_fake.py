@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 
 from engine.chat.content import Finish, NewMessage, Role, plain
-from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
+from engine.models.client import HttpModel, model_session
 from engine.models.model import ModelPrompt
+from engine.models.provider import ProviderConfig
 from tests.fakes.model_server import Call, FakeModel, Say
 
 HI = {"role": "user", "content": "Hi"}
@@ -112,7 +113,7 @@ async def test_answers_come_from_the_queue_then_the_function_then_the_default(
     model.say("queued")
     model.answer(lambda seen: [Call("look")] if seen.last_text == "look" else None)
     async with model_session() as session:
-        client = ChatCompletionsClient(session, ProviderConfig(name="m", base_url=model.url))
+        client = HttpModel(session, ProviderConfig(name="m", base_url=model.url))
         answers = [await ask(client, text) for text in ("look", "look", "other")]
     assert [answer.finish for answer in answers] == [
         Finish.STOP, Finish.TOOL_CALLS, Finish.STOP,
@@ -121,7 +122,7 @@ async def test_answers_come_from_the_queue_then_the_function_then_the_default(
     assert len(await model.wait_for_requests(3)) == 3
 
 
-async def ask(client: ChatCompletionsClient, text: str) -> Any:
+async def ask(client: HttpModel, text: str) -> Any:
     messages = (NewMessage(role=Role.USER, content=plain(text)),)
     async with client.stream(ModelPrompt(model="m", messages=messages)) as answer:
         async for _ in answer:
@@ -133,7 +134,7 @@ async def ask(client: ChatCompletionsClient, text: str) -> Any:
 async def test_words_are_streamed_without_losing_white_space(model: FakeModel, text: str) -> None:
     model.script([Say(text)])
     async with model_session() as session:
-        client = ChatCompletionsClient(session, ProviderConfig(name="m", base_url=model.url))
+        client = HttpModel(session, ProviderConfig(name="m", base_url=model.url))
         assert (await ask(client, "Hi")).text == text
 
 
@@ -147,7 +148,7 @@ async def test_load_server_gives_every_request_the_whole_stream(interval: str) -
     try:
         url = json.loads(await process.stdout.readline())["url"]
         async with model_session() as session:
-            client = ChatCompletionsClient(session, ProviderConfig(name="m", base_url=url))
+            client = HttpModel(session, ProviderConfig(name="m", base_url=url))
             answers = await asyncio.gather(*(ask(client, "Hi") for _ in range(5)))
             answers.append(await ask(client, "Hi"))
     finally:

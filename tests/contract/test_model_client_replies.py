@@ -6,7 +6,7 @@ import pytest
 
 from engine.chat.content import Finish
 from engine.chat.errors import ErrorKind
-from engine.models.client import ChatCompletionsClient, model_session
+from engine.models.client import HttpModel, model_session
 from engine.models.model import ModelFailure
 from tests.contract.test_model_client import KEY, collect, fail, make, prompt
 from tests.fakes.model_server import FakeModel, Raw, Refuse
@@ -20,14 +20,14 @@ async def model() -> AsyncIterator[FakeModel]:
 
 
 @pytest.fixture
-async def client(model: FakeModel) -> AsyncIterator[ChatCompletionsClient]:
+async def client(model: FakeModel) -> AsyncIterator[HttpModel]:
     async with model_session() as session:
         yield make(session, model.url)
 
 
 @pytest.mark.parametrize("name", recordings.names("chat"))
 async def test_recorded_reply_arrives_whole_over_the_network(
-    client: ChatCompletionsClient, model: FakeModel, name: str
+    client: HttpModel, model: FakeModel, name: str
 ) -> None:
     expected = recordings.expected(name)
     is_json = name.startswith("51_")
@@ -44,7 +44,7 @@ async def test_recorded_reply_arrives_whole_over_the_network(
 
 
 async def test_completion_is_one_request_that_is_not_streamed(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     """E38: side generations do not stream."""
     model.aside("Harbour report")
@@ -54,9 +54,7 @@ async def test_completion_is_one_request_that_is_not_streamed(
     assert [seen.is_streamed for seen in model.requests] == [False]
 
 
-async def test_completion_that_is_refused_fails_alike(
-    client: ChatCompletionsClient, model: FakeModel
-) -> None:
+async def test_completion_that_is_refused_fails_alike(client: HttpModel, model: FakeModel) -> None:
     model.aside_script([Refuse(429, headers={"Retry-After": "3"})])
     with pytest.raises(ModelFailure) as caught:
         await client.complete(prompt())
@@ -65,7 +63,7 @@ async def test_completion_that_is_refused_fails_alike(
 
 
 async def test_error_event_inside_a_stream_is_classified_by_its_own_status(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     error = b'data: {"error":{"code":429,"message":"slow down","metadata":{"raw":"upstream"}}}\n\n'
     model.script([Raw(error)])
@@ -75,7 +73,7 @@ async def test_error_event_inside_a_stream_is_classified_by_its_own_status(
 
 
 async def test_web_page_as_a_refusal_is_told_by_its_title(
-    client: ChatCompletionsClient, model: FakeModel
+    client: HttpModel, model: FakeModel
 ) -> None:
     page = "<html><title>502 Bad Gateway</title><body>nginx</body></html>"
     model.script([Refuse(502, body=page)])

@@ -33,7 +33,8 @@ from engine.chat.content import (
 from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.ids import ChatId, MessageId, RunnerId
 from engine.chat.view import ChatView, ShownStatus
-from engine.models.client import ChatCompletionsClient, ProviderConfig, model_session
+from engine.models.client import HttpModel, model_session
+from engine.models.provider import ProviderConfig
 from engine.stream.events import Event, StatusEvent
 from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
@@ -147,7 +148,7 @@ class TestReplica:
                 session = await stack.enter_async_context(model_session())
                 provider = provider_at(model_url, silence_seconds)
                 brain = Brain(
-                    model=ChatCompletionsClient(session, provider),
+                    model=HttpModel(session, provider),
                     model_name="test-model",
                     system=system,
                     local_tools=tuple(tools),
