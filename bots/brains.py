@@ -10,7 +10,7 @@ import aiohttp
 from bots.catalog import DEFAULT_BOT, Bot
 from bots.errors import OperatorError
 from config.settings import ModelProvider, Settings
-from engine.agent.brain import Brain, Brains
+from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.models.client import HttpModel
 from engine.models.model import Model
 from engine.models.provider import ProviderConfig
@@ -31,9 +31,9 @@ def build_brains(
     brains = {key: _brain(settings, bot, session, models) for key, bot in bots.items()}
     fallback = brains.get(DEFAULT_BOT) or next(iter(brains.values()))
 
-    def brain_of(bot: str, model_name: str | None) -> Brain:
-        brain = brains.get(bot, fallback)
-        return brain if model_name is None else _with_model(brain, model_name)
+    async def brain_of(request: BrainRequest) -> Brain:
+        brain = brains.get(request.bot, fallback)
+        return brain if request.model is None else _with_model(brain, request.model)
 
     return brain_of
 

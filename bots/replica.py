@@ -10,7 +10,7 @@ from bots.catalog import load_bots
 from bots.lifecycle import Background
 from config.settings import Settings
 from engine.agent.brain import Brains
-from engine.agent.turn import TurnLimits, TurnPorts
+from engine.agent.turn_state import TurnLimits, TurnPorts
 from engine.api import Engine
 from engine.models.client import model_session
 from engine.store.ledger import Ledger

@@ -28,6 +28,7 @@ REFUSALS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.HISTORY_CHANGED: _OVERTAKEN,
     RefusalReason.STATUS_CHANGED: _OVERTAKEN,
     RefusalReason.NOT_DUE: _OVERTAKEN,
+    RefusalReason.USAGE_LIMIT: "The usage limit has been reached.",
 }
 STATUSES: Final[Mapping[ShownStatus, str]] = {
     ShownStatus.PENDING: "is about to start",

@@ -26,6 +26,7 @@ STATUS_AND_SENTENCE: Final[Mapping[RefusalReason, tuple[int, str]]] = {
     RefusalReason.HISTORY_CHANGED: _OVERTAKEN,
     RefusalReason.STATUS_CHANGED: _OVERTAKEN,
     RefusalReason.NOT_DUE: _OVERTAKEN,
+    RefusalReason.USAGE_LIMIT: (409, "The usage limit has been reached."),
 }
 _RETRY_AFTER_SECONDS: Final = "5"
 _FIELDS: Final = {

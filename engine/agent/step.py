@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from engine.agent.brain import Brain
 from engine.chat.commands import NewAction, Reservation
 from engine.chat.content import (
     Content,
@@ -12,6 +13,7 @@ from engine.chat.content import (
 )
 from engine.chat.form import derive_form
 from engine.chat.snapshot import Executor, OpenCall
+from engine.models.cost import cost_micros
 from engine.models.parts import StreamResult
 from engine.tools.definition import ToolDefinition
 from engine.tools.invocation import arguments_of
@@ -31,20 +33,12 @@ class StepPlan:
     reserve: tuple[Reservation, ...] = ()
 
 
-def plan_step(
-    result: StreamResult, tools: ToolSet, *, model_name: str, runtime_ms: int
-) -> StepPlan:
+def plan_step(result: StreamResult, tools: ToolSet, *, brain: Brain, runtime_ms: int) -> StepPlan:
     """Plan the step for a finished answer. Calls of an answer that was cut short never run."""
     calls = result.tool_calls if result.runnable else ()
     content = result.content if result.runnable else without_tool_calls(result.content)
-    assistant = NewMessage(
-        role=Role.ASSISTANT,
-        content=content,
-        model=model_name,
-        finish=Finish.TOOL_CALLS if calls else result.finish,
-        usage=result.usage,
-        runtime_ms=runtime_ms,
-    )
+    finish = Finish.TOOL_CALLS if calls else result.finish
+    assistant = _answer(content, result, finish, brain=brain, runtime_ms=runtime_ms)
     return StepPlan(
         assistant=assistant,
         calls=calls,
@@ -58,21 +52,27 @@ def plan_step(
 
 
 def partial_message(
-    result: StreamResult, finish: Finish, *, model_name: str, runtime_ms: int
+    result: StreamResult, finish: Finish, *, brain: Brain, runtime_ms: int
 ) -> tuple[NewMessage, ...]:
     """What was streamed of an unfinished answer, as a message; nothing when nothing came."""
     content = without_tool_calls(result.content)
     if not content:
         return ()
-    message = NewMessage(
+    return (_answer(content, result, finish, brain=brain, runtime_ms=runtime_ms),)
+
+
+def _answer(
+    content: Content, result: StreamResult, finish: Finish, *, brain: Brain, runtime_ms: int
+) -> NewMessage:
+    return NewMessage(
         role=Role.ASSISTANT,
         content=content,
-        model=model_name,
+        model=brain.stored_name,
         finish=finish,
         usage=result.usage,
+        cost_micros=cost_micros(result.usage, brain.prices),
         runtime_ms=runtime_ms,
     )
-    return (message,)
 
 
 def open_call(call: ToolCallPart, tools: ToolSet) -> OpenCall:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from engine.chat.ids import ChatId, MessageId, QueuedId, ToolCallId
+from engine.chat.ids import ChatId, FileId, MessageId, QueuedId, ToolCallId
 
 
 class Role(StrEnum):
@@ -27,12 +27,16 @@ class Visibility(StrEnum):
 
 
 class Finish(StrEnum):
-    """Why an assistant message ended. The last three are ours, the others the provider's."""
+    """Why an assistant message ended. The last three are ours, the others the provider's.
+
+    CONTINUE: the provider paused in the middle of its turn and is asked again with what it has said.
+    """
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
+    CONTINUE = "continue"
     INTERRUPTED = "interrupted"
     INCOMPLETE = "incomplete"
     ERROR = "error"
@@ -76,14 +80,29 @@ class ToolResultPart(
 
 
 class FilePart(Struct, frozen=True, kw_only=True, tag="file", tag_field="type", omit_defaults=True):
-    """A file that came with a message, named to the model. `size` in bytes."""
+    """A file of a message. `size` in bytes. Without a `file_id` it is only named to the model."""
 
     name: str
     media_type: str
     size: int | None = None
+    file_id: FileId | None = None
 
 
-Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart
+class ProviderPart(
+    Struct, frozen=True, kw_only=True, tag="provider", tag_field="type", omit_defaults=True
+):
+    """Something that only its provider understands: a search it ran itself, encrypted reasoning.
+
+    `data` is the provider's own JSON, unchanged; it is replayed to the provider of this name and
+    wire, dropped for every other, and never shown to people.
+    """
+
+    provider: str
+    wire: str
+    data: Any
+
+
+Part = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | FilePart | ProviderPart
 Content = tuple[Part, ...]
 
 
@@ -106,7 +125,10 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class NewMessage(Struct, frozen=True, kw_only=True):
-    """A message about to be inserted."""
+    """A message about to be inserted.
+
+    `summary_of`: it stands, for the model, in the place of everything up to that message.
+    """
 
     role: Role
     content: Content
@@ -118,6 +140,7 @@ class NewMessage(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     cost_micros: int | None = None
     runtime_ms: int | None = None
+    summary_of: MessageId | None = None
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -136,6 +159,7 @@ class Message(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     cost_micros: int | None = None
     runtime_ms: int | None = None
+    summary_of: MessageId | None = None
     deleted: bool = False
     revision: int = 0
 

@@ -30,14 +30,37 @@ class RefusalReason(StrEnum):
     HISTORY_CHANGED = "history_changed"
     STATUS_CHANGED = "status_changed"
     NOT_DUE = "not_due"
+    USAGE_LIMIT = "usage_limit"
+
+
+class LimitScope(StrEnum):
+    """Whose spending a limit is on."""
+
+    USER = "user"
+    CHANNEL = "channel"
+    ORGANIZATION = "organization"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """A spend limit that is used up, in millionths of the prices' currency, until `resets_at` (UTC)."""
+
+    scope: LimitScope
+    spent_micros: int
+    limit_micros: int
+    resets_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """The command does not apply to the chat as it is; nothing was changed."""
+    """The command does not apply to the chat as it is; nothing was changed.
+
+    `limit` goes with the reason `usage_limit` alone.
+    """
 
     reason: RefusalReason
     detail: str = ""
+    limit: LimitReached | None = None
 
 
 class Effect(StrEnum):

@@ -8,6 +8,7 @@ OrganizationId = NewType("OrganizationId", UUID)
 MessageId = NewType("MessageId", int)
 QueuedId = NewType("QueuedId", int)
 ActionId = NewType("ActionId", int)
+FileId = NewType("FileId", UUID)
 RunnerId = NewType("RunnerId", UUID)
 """One acquisition of a chat by a worker. New for every acquisition, so it fences late writes."""
 ToolCallId = NewType("ToolCallId", str)

@@ -28,6 +28,15 @@ CREATE TABLE bindings (
 );
 CREATE INDEX bindings_of_chat ON public.bindings USING btree (chat_id);
 
+CREATE TABLE chat_files (
+    chat_id uuid NOT NULL,
+    file_id uuid NOT NULL,
+    CONSTRAINT chat_files_pkey PRIMARY KEY (chat_id, file_id),
+    CONSTRAINT chat_files_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE,
+    CONSTRAINT chat_files_file_id_fkey FOREIGN KEY (file_id) REFERENCES files(id) ON DELETE CASCADE
+);
+CREATE INDEX chat_files_of_file ON public.chat_files USING btree (file_id);
+
 CREATE UNLOGGED TABLE chat_heartbeats (
     chat_id uuid NOT NULL,
     runner_id uuid NOT NULL,
@@ -54,6 +63,7 @@ CREATE TABLE chat_messages (
     deleted boolean NOT NULL DEFAULT false,
     revision bigint NOT NULL DEFAULT 0,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
+    summary_of bigint,
     CONSTRAINT chat_messages_pkey PRIMARY KEY (id),
     CONSTRAINT chat_messages_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE,
     CONSTRAINT chat_messages_role_check CHECK ((role = ANY (ARRAY['system'::text, 'user'::text, 'assistant'::text, 'tool'::text]))),
@@ -63,7 +73,9 @@ CREATE INDEX chat_messages_changed ON public.chat_messages USING btree (chat_id,
 CREATE INDEX chat_messages_cost ON public.chat_messages USING btree (organization_id, created_at) INCLUDE (cost_micros) WHERE (cost_micros IS NOT NULL);
 CREATE INDEX chat_messages_of_chat ON public.chat_messages USING btree (chat_id, id);
 CREATE INDEX chat_messages_source_seen ON public.chat_messages USING btree (chat_id, source_key) WHERE (source_key IS NOT NULL);
+CREATE INDEX chat_messages_summaries ON public.chat_messages USING btree (chat_id, id) WHERE (summary_of IS NOT NULL);
 CREATE INDEX chat_messages_system ON public.chat_messages USING btree (chat_id, id) WHERE (role = 'system'::text);
+CREATE INDEX chat_messages_words ON public.chat_messages USING gin (message_words(content)) WHERE ((role = ANY (ARRAY['user'::text, 'assistant'::text])) AND (visibility <> 'model'::text) AND (NOT deleted));
 CREATE UNIQUE INDEX chat_messages_source ON public.chat_messages USING btree (chat_id, source_key) WHERE ((source_key IS NOT NULL) AND (NOT deleted));
 CREATE TRIGGER chat_messages_inserted AFTER INSERT ON public.chat_messages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION keep_history_version();
 CREATE TRIGGER chat_messages_stamp BEFORE INSERT OR UPDATE ON public.chat_messages FOR EACH ROW EXECUTE FUNCTION stamp_revision();
@@ -86,6 +98,14 @@ CREATE UNIQUE INDEX chat_queued_messages_source ON public.chat_queued_messages U
 CREATE TRIGGER chat_queued_messages_deleted AFTER DELETE ON public.chat_queued_messages REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION keep_queue_version();
 CREATE TRIGGER chat_queued_messages_inserted AFTER INSERT ON public.chat_queued_messages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION keep_queue_version();
 CREATE TRIGGER chat_queued_messages_updated AFTER UPDATE ON public.chat_queued_messages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION keep_queue_version();
+
+CREATE TABLE chat_reads (
+    chat_id uuid NOT NULL,
+    identity text NOT NULL,
+    message_id bigint NOT NULL,
+    CONSTRAINT chat_reads_pkey PRIMARY KEY (chat_id, identity),
+    CONSTRAINT chat_reads_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE
+);
 
 CREATE TABLE chats (
     id uuid NOT NULL,
@@ -118,17 +138,30 @@ CREATE TABLE chats (
     context_from_id bigint NOT NULL DEFAULT 0,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    channel text,
+    pin_rank double precision NOT NULL DEFAULT 0,
+    records_calls boolean NOT NULL DEFAULT false,
+    archived_at timestamp with time zone,
     CONSTRAINT chats_pkey PRIMARY KEY (id),
     CONSTRAINT chats_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
     CONSTRAINT chats_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'running'::text, 'interrupting'::text, 'requires_action'::text, 'error'::text]))),
     CONSTRAINT chats_title_source_check CHECK ((title_source = ANY (ARRAY['human'::text, 'generated'::text])))
 );
 CREATE INDEX chats_action_deadlines ON public.chats USING btree (actions_deadline_at) WHERE (status = 'requires_action'::text);
+CREATE INDEX chats_archived ON public.chats USING btree (archived_at) WHERE archived;
 CREATE INDEX chats_held ON public.chats USING btree (runnable_since) WHERE ((status = ANY (ARRAY['running'::text, 'interrupting'::text])) AND (runner_id IS NOT NULL));
 CREATE INDEX chats_labels ON public.chats USING gin (labels jsonb_path_ops);
 CREATE INDEX chats_newest ON public.chats USING btree (organization_id, archived, created_at DESC, id DESC);
+CREATE INDEX chats_pinned ON public.chats USING btree (organization_id, pin_rank) WHERE pinned;
 CREATE INDEX chats_runnable ON public.chats USING btree (runnable_since) WHERE ((status = ANY (ARRAY['running'::text, 'interrupting'::text])) AND (runner_id IS NULL));
 CREATE TRIGGER chats_keep_versions BEFORE UPDATE ON public.chats FOR EACH ROW EXECUTE FUNCTION keep_chat_versions();
+
+CREATE TABLE configuration_version (
+    only_one boolean NOT NULL DEFAULT true,
+    version bigint NOT NULL DEFAULT 1,
+    CONSTRAINT configuration_version_pkey PRIMARY KEY (only_one),
+    CONSTRAINT configuration_version_only_one_check CHECK (only_one)
+);
 
 CREATE TABLE deliveries (
     id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
@@ -155,6 +188,28 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_due ON public.deliveries USING btree (platform, updated_at) WHERE is_due;
 CREATE INDEX deliveries_of_chat ON public.deliveries USING btree (chat_id);
+
+CREATE TABLE file_blobs (
+    organization_id uuid NOT NULL,
+    sha256 bytea NOT NULL,
+    data bytea NOT NULL,
+    CONSTRAINT file_blobs_pkey PRIMARY KEY (organization_id, sha256)
+);
+
+CREATE TABLE files (
+    id uuid NOT NULL,
+    organization_id uuid NOT NULL,
+    sha256 bytea NOT NULL,
+    name text NOT NULL,
+    media_type text NOT NULL,
+    size bigint NOT NULL,
+    created_by jsonb,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT files_pkey PRIMARY KEY (id),
+    CONSTRAINT files_organization_id_sha256_fkey FOREIGN KEY (organization_id, sha256) REFERENCES file_blobs(organization_id, sha256)
+);
+CREATE INDEX files_by_age ON public.files USING btree (created_at);
+CREATE INDEX files_of_blob ON public.files USING btree (organization_id, sha256);
 
 CREATE TABLE inbox (
     id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
@@ -192,11 +247,143 @@ CREATE TABLE leases (
     CONSTRAINT leases_pkey PRIMARY KEY (name)
 );
 
+CREATE TABLE model_call_recordings (
+    id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
+    chat_id uuid NOT NULL,
+    organization_id uuid NOT NULL,
+    kind text NOT NULL,
+    model text NOT NULL,
+    status text NOT NULL,
+    request json NOT NULL,
+    response json,
+    error jsonb,
+    started_at timestamp with time zone NOT NULL DEFAULT now(),
+    finished_at timestamp with time zone,
+    CONSTRAINT model_call_recordings_pkey PRIMARY KEY (id),
+    CONSTRAINT model_call_recordings_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE,
+    CONSTRAINT model_call_recordings_kind_check CHECK ((kind = ANY (ARRAY['step'::text, 'compaction'::text, 'title'::text, 'summary'::text]))),
+    CONSTRAINT model_call_recordings_status_check CHECK ((status = ANY (ARRAY['in_progress'::text, 'completed'::text, 'error'::text, 'interrupted'::text])))
+);
+CREATE INDEX model_call_recordings_by_age ON public.model_call_recordings USING btree (started_at);
+CREATE INDEX model_call_recordings_of_chat ON public.model_call_recordings USING btree (chat_id, id);
+
+CREATE TABLE model_providers (
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    name text NOT NULL,
+    wire text NOT NULL,
+    display_name text NOT NULL DEFAULT ''::text,
+    base_url text NOT NULL,
+    enabled boolean NOT NULL DEFAULT true,
+    api_key bytea,
+    api_key_id text,
+    headers bytea,
+    headers_key_id text,
+    central_key_enabled boolean NOT NULL DEFAULT true,
+    user_key_allowed boolean NOT NULL DEFAULT false,
+    central_key_fallback boolean NOT NULL DEFAULT false,
+    options jsonb NOT NULL DEFAULT '{}'::jsonb,
+    source text NOT NULL DEFAULT 'admin'::text,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT model_providers_name_key UNIQUE (name),
+    CONSTRAINT model_providers_pkey PRIMARY KEY (id),
+    CONSTRAINT model_providers_check CHECK ((central_key_enabled OR user_key_allowed)),
+    CONSTRAINT model_providers_check1 CHECK (((NOT central_key_fallback) OR (central_key_enabled AND user_key_allowed))),
+    CONSTRAINT model_providers_check2 CHECK (((api_key IS NULL) = (api_key_id IS NULL))),
+    CONSTRAINT model_providers_check3 CHECK (((headers IS NULL) = (headers_key_id IS NULL))),
+    CONSTRAINT model_providers_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text)),
+    CONSTRAINT model_providers_source_check CHECK ((source = ANY (ARRAY['admin'::text, 'file'::text]))),
+    CONSTRAINT model_providers_wire_check CHECK ((wire = ANY (ARRAY['chat_completions'::text, 'responses'::text, 'anthropic'::text])))
+);
+CREATE TRIGGER model_providers_configure AFTER INSERT OR DELETE OR UPDATE ON public.model_providers FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
+CREATE TABLE models (
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    provider_id uuid NOT NULL,
+    name text NOT NULL,
+    display_name text NOT NULL DEFAULT ''::text,
+    enabled boolean NOT NULL DEFAULT true,
+    is_default boolean NOT NULL DEFAULT false,
+    context_limit integer NOT NULL,
+    compaction_threshold integer NOT NULL DEFAULT 70,
+    max_output_tokens integer,
+    temperature double precision,
+    accepts text[] NOT NULL DEFAULT '{}'::text[],
+    options jsonb NOT NULL DEFAULT '{}'::jsonb,
+    input_price numeric,
+    output_price numeric,
+    cache_read_price numeric,
+    cache_write_price numeric,
+    source text NOT NULL DEFAULT 'admin'::text,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT models_provider_id_name_key UNIQUE (provider_id, name),
+    CONSTRAINT models_pkey PRIMARY KEY (id),
+    CONSTRAINT models_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES model_providers(id) ON DELETE CASCADE,
+    CONSTRAINT models_cache_read_price_check CHECK ((cache_read_price >= (0)::numeric)),
+    CONSTRAINT models_cache_write_price_check CHECK ((cache_write_price >= (0)::numeric)),
+    CONSTRAINT models_check CHECK (((NOT is_default) OR enabled)),
+    CONSTRAINT models_compaction_threshold_check CHECK (((compaction_threshold >= 1) AND (compaction_threshold <= 100))),
+    CONSTRAINT models_context_limit_check CHECK ((context_limit > 0)),
+    CONSTRAINT models_input_price_check CHECK ((input_price >= (0)::numeric)),
+    CONSTRAINT models_max_output_tokens_check CHECK ((max_output_tokens > 0)),
+    CONSTRAINT models_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT models_output_price_check CHECK ((output_price >= (0)::numeric)),
+    CONSTRAINT models_source_check CHECK ((source = ANY (ARRAY['admin'::text, 'file'::text])))
+);
+CREATE UNIQUE INDEX models_one_default ON public.models USING btree (is_default) WHERE is_default;
+CREATE TRIGGER models_configure AFTER INSERT OR DELETE OR UPDATE ON public.models FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
+CREATE TABLE notifications (
+    id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
+    chat_id uuid NOT NULL,
+    organization_id uuid NOT NULL,
+    kind text NOT NULL,
+    history_version bigint NOT NULL,
+    owner jsonb NOT NULL,
+    channel text NOT NULL,
+    text text,
+    state text NOT NULL DEFAULT 'new'::text,
+    nonce uuid NOT NULL DEFAULT gen_random_uuid(),
+    claimed_by uuid,
+    claimed_until timestamp with time zone,
+    attempts integer NOT NULL DEFAULT 0,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    done_at timestamp with time zone,
+    CONSTRAINT notifications_chat_id_history_version_kind_key UNIQUE (chat_id, history_version, kind),
+    CONSTRAINT notifications_pkey PRIMARY KEY (id),
+    CONSTRAINT notifications_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE,
+    CONSTRAINT notifications_kind_check CHECK ((kind = ANY (ARRAY['finished'::text, 'needs_answer'::text, 'failed'::text]))),
+    CONSTRAINT notifications_state_check CHECK ((state = ANY (ARRAY['new'::text, 'ready'::text, 'sending'::text, 'sent'::text, 'dropped'::text])))
+);
+CREATE INDEX notifications_done ON public.notifications USING btree (done_at) WHERE (state = ANY (ARRAY['sent'::text, 'dropped'::text]));
+CREATE INDEX notifications_waiting ON public.notifications USING btree (id) WHERE (state = ANY (ARRAY['new'::text, 'ready'::text, 'sending'::text]));
+
 CREATE TABLE organizations (
     id uuid NOT NULL,
     name text NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
-    CONSTRAINT organizations_pkey PRIMARY KEY (id)
+    chats_max integer,
+    CONSTRAINT organizations_pkey PRIMARY KEY (id),
+    CONSTRAINT organizations_chats_max_check CHECK ((chats_max > 0))
+);
+CREATE TRIGGER organizations_configure AFTER INSERT OR DELETE OR UPDATE ON public.organizations FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
+CREATE TABLE people_group_members (
+    organization_id uuid NOT NULL,
+    group_name text NOT NULL,
+    identity text NOT NULL,
+    CONSTRAINT people_group_members_pkey PRIMARY KEY (organization_id, group_name, identity),
+    CONSTRAINT people_group_members_organization_id_group_name_fkey FOREIGN KEY (organization_id, group_name) REFERENCES people_groups(organization_id, name) ON UPDATE CASCADE ON DELETE CASCADE
+);
+CREATE INDEX people_group_members_identity ON public.people_group_members USING btree (organization_id, identity);
+CREATE TRIGGER people_group_members_configure AFTER INSERT OR DELETE OR UPDATE ON public.people_group_members FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
+CREATE TABLE people_groups (
+    organization_id uuid NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT people_groups_pkey PRIMARY KEY (organization_id, name),
+    CONSTRAINT people_groups_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE
 );
 
 CREATE TABLE receipts (
@@ -240,6 +427,33 @@ CREATE TABLE required_actions (
 CREATE INDEX required_actions_of_chat ON public.required_actions USING btree (chat_id, id);
 CREATE UNIQUE INDEX required_actions_open ON public.required_actions USING btree (chat_id, tool_call_id) WHERE (state = 'open'::text);
 
+CREATE TABLE spend_limits (
+    organization_id uuid NOT NULL,
+    scope text NOT NULL,
+    subject text NOT NULL,
+    limit_micros bigint NOT NULL,
+    CONSTRAINT spend_limits_pkey PRIMARY KEY (organization_id, scope, subject),
+    CONSTRAINT spend_limits_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+    CONSTRAINT spend_limits_limit_micros_check CHECK ((limit_micros >= 0)),
+    CONSTRAINT spend_limits_scope_check CHECK ((scope = ANY (ARRAY['user'::text, 'group'::text, 'channel'::text])))
+);
+CREATE TRIGGER spend_limits_configure AFTER INSERT OR DELETE OR UPDATE ON public.spend_limits FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
+CREATE TABLE spend_policies (
+    organization_id uuid NOT NULL,
+    enabled boolean NOT NULL DEFAULT true,
+    period text NOT NULL DEFAULT 'month'::text,
+    default_limit_micros bigint,
+    organization_limit_micros bigint,
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT spend_policies_pkey PRIMARY KEY (organization_id),
+    CONSTRAINT spend_policies_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+    CONSTRAINT spend_policies_default_limit_micros_check CHECK ((default_limit_micros >= 0)),
+    CONSTRAINT spend_policies_organization_limit_micros_check CHECK ((organization_limit_micros >= 0)),
+    CONSTRAINT spend_policies_period_check CHECK ((period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text])))
+);
+CREATE TRIGGER spend_policies_configure AFTER INSERT OR DELETE OR UPDATE ON public.spend_policies FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
+
 CREATE TABLE tool_call_ledger (
     chat_id uuid NOT NULL,
     message_id bigint NOT NULL,
@@ -253,6 +467,42 @@ CREATE TABLE tool_call_ledger (
     CONSTRAINT tool_call_ledger_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE,
     CONSTRAINT tool_call_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'started'::text, 'finished'::text, 'unknown'::text])))
 );
+
+CREATE TABLE usage_records (
+    id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY,
+    organization_id uuid NOT NULL,
+    chat_id uuid NOT NULL,
+    message_id bigint,
+    kind text NOT NULL DEFAULT 'step'::text,
+    identity text,
+    channel text,
+    bot text NOT NULL,
+    model text,
+    input_tokens bigint,
+    output_tokens bigint,
+    reasoning_tokens bigint,
+    cache_read_tokens bigint,
+    cache_write_tokens bigint,
+    cost_micros bigint,
+    runtime_ms bigint,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT usage_records_pkey PRIMARY KEY (id),
+    CONSTRAINT usage_records_kind_check CHECK ((kind = ANY (ARRAY['step'::text, 'compaction'::text, 'title'::text, 'summary'::text])))
+);
+CREATE INDEX usage_records_by_channel ON public.usage_records USING btree (organization_id, channel, created_at) INCLUDE (cost_micros) WHERE (channel IS NOT NULL);
+CREATE INDEX usage_records_by_identity ON public.usage_records USING btree (organization_id, identity, created_at) INCLUDE (cost_micros);
+CREATE INDEX usage_records_by_time ON public.usage_records USING btree (organization_id, created_at) INCLUDE (cost_micros);
+
+CREATE TABLE user_provider_keys (
+    provider_id uuid NOT NULL,
+    identity text NOT NULL,
+    api_key bytea NOT NULL,
+    api_key_id text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT user_provider_keys_pkey PRIMARY KEY (provider_id, identity),
+    CONSTRAINT user_provider_keys_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES model_providers(id) ON DELETE CASCADE
+);
+CREATE TRIGGER user_provider_keys_configure AFTER INSERT OR DELETE OR UPDATE ON public.user_provider_keys FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
 
 CREATE OR REPLACE FUNCTION public.bump_once(changed_chat uuid)
  RETURNS bigint
@@ -282,6 +532,9 @@ BEGIN
     END IF;
     NEW.bumped_by := pg_current_xact_id();
     NEW.updated_at := now();
+    IF NEW.archived <> OLD.archived THEN
+        NEW.archived_at := CASE WHEN NEW.archived THEN now() END;
+    END IF;
     IF NEW.retry_state IS DISTINCT FROM OLD.retry_state THEN
         NEW.retry_version := NEW.snapshot_version;
     END IF;
@@ -299,6 +552,24 @@ AS $function$
 BEGIN
     UPDATE chats SET history_version = snapshot_version, generation_attempt = 0
     WHERE id IN (SELECT chat_id FROM changed) AND history_version <> snapshot_version;
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO usage_records (
+            organization_id, chat_id, message_id, kind, identity, channel, bot, model, input_tokens,
+            output_tokens, reasoning_tokens, cache_read_tokens, cache_write_tokens, cost_micros, runtime_ms)
+        SELECT m.organization_id, m.chat_id, m.id,
+            -- What only people see of the model's is the note of a compaction.
+            CASE WHEN m.visibility = 'user' THEN 'compaction' ELSE 'step' END, (
+                SELECT asked.author ->> 'identity' FROM chat_messages AS asked
+                WHERE asked.chat_id = m.chat_id AND asked.id < m.id AND asked.role = 'user'
+                  AND asked.visibility <> 'model'
+                ORDER BY asked.id DESC LIMIT 1
+            ), c.channel, c.bot, m.model,
+            (m.usage ->> 'input_tokens')::bigint, (m.usage ->> 'output_tokens')::bigint,
+            (m.usage ->> 'reasoning_tokens')::bigint, (m.usage ->> 'cache_read_tokens')::bigint,
+            (m.usage ->> 'cache_write_tokens')::bigint, m.cost_micros, m.runtime_ms
+        FROM changed AS m JOIN chats AS c ON c.id = m.chat_id
+        WHERE m.role = 'assistant' AND (m.usage IS NOT NULL OR m.cost_micros IS NOT NULL);
+    END IF;
     RETURN NULL;
 END
 $function$;
@@ -311,6 +582,27 @@ BEGIN
     PERFORM bump_once(touched.chat_id) FROM (SELECT DISTINCT chat_id FROM changed) AS touched;
     UPDATE chats SET queue_version = snapshot_version
     WHERE id IN (SELECT chat_id FROM changed) AND queue_version <> snapshot_version;
+    RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.message_words(content jsonb)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    SELECT to_tsvector('simple', left(coalesce((
+        SELECT string_agg(part ->> 'text', ' ') FROM jsonb_array_elements(content) AS part
+        WHERE part ->> 'type' = 'text'
+    ), ''), 100000))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.raise_configuration_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    UPDATE configuration_version SET version = version + 1;
     RETURN NULL;
 END
 $function$;

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from engine.agent.gate import Gate, Stopped, StopReason
 from engine.agent.recovery import message_of_calls, recover_calls
-from engine.agent.turn import Overtaken, Turn, TurnPorts
+from engine.agent.turn import Turn
+from engine.agent.turn_state import Overtaken, TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.commands import (
     CommitStep,

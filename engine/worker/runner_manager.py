@@ -4,9 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from engine.agent.brain import Brains
+from engine.agent.brain import BrainRequest, Brains, Equipment
 from engine.agent.gate import Gate, StopReason
-from engine.agent.turn import Turn, TurnPorts
+from engine.agent.turn import Turn
+from engine.agent.turn_state import TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId, RunnerId
 from engine.chat.snapshot import ChatStatus, Snapshot
@@ -106,11 +107,22 @@ class RunnerManager:
         self._on_room()
 
     def _turn_maker(self, chat: AcquiredChat) -> Callable[[Snapshot, Gate], Turn]:
-        def make(snapshot: Snapshot, gate: Gate) -> Turn:
-            brain = self._brains(chat.bot, chat.model)
-            own = _dynamic_tools(chat)
+        own = _dynamic_tools(chat)
+        request = BrainRequest(
+            bot=chat.bot,
+            model=chat.model,
+            identity=chat.owner.identity if chat.owner else None,
+            chat_id=chat.chat_id,
+            organization_id=chat.organization_id,
+        )
+
+        async def equip() -> Equipment:
+            brain = await self._brains(request)
             tools = ToolSet(brain.local_tools, (*brain.dynamic_tools, *own))
-            return Turn(snapshot=snapshot, brain=brain, tools=tools, gate=gate, ports=self._ports)
+            return Equipment(brain=brain, tools=tools)
+
+        def make(snapshot: Snapshot, gate: Gate) -> Turn:
+            return Turn(snapshot=snapshot, equip=equip, gate=gate, ports=self._ports)
 
         return make
 

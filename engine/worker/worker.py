@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.agent.brain import Brains
-from engine.agent.turn import TurnPorts
+from engine.agent.turn_state import TurnPorts
 from engine.chat.changes import ChatChange
 from engine.chat.commands import ExpireActions
 from engine.chat.ids import ChatId

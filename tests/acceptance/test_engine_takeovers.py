@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from engine.agent.brain import Brain
+from engine.agent.brain import Brain, BrainRequest
 from engine.agent.recovery import OUTCOME_UNKNOWN
 from engine.chat.errors import ErrorKind
 from engine.chat.ids import RunnerId
@@ -285,8 +285,8 @@ async def test_a_bot_that_cannot_be_built_harms_only_its_chats(
             system="You are Wren.",
         )
 
-        def brains(bot: str, _model: str | None) -> Brain:
-            if bot == "gone":
+        async def brains(request: BrainRequest) -> Brain:
+            if request.bot == "gone":
                 raise LookupError("no bot of that name")
             return brain
 

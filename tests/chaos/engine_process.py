@@ -21,7 +21,7 @@ from engine.models.model import ModelPrompt, ModelStream
 from engine.models.parts import StreamResult
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool, ToolContext
-from tests.fakes.replica import TestReplica, provider_at
+from tests.fakes.replica import TestReplica, brains_of, provider_at
 
 
 class Orders(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ async def work(orders: Orders) -> None:
             local_tools=(deploy_tool(Path(orders.notes)),),
         )
         async with TestReplica.start(
-            orders.database_url, redis_url=orders.redis_url, brains=lambda _bot, _model: brain
+            orders.database_url, redis_url=orders.redis_url, brains=brains_of(brain)
         ):
             await asyncio.Event().wait()
 

@@ -16,7 +16,7 @@ from bots.lifecycle import Background, background
 from bots.replica import Replica, open_replica
 from config.secret import Secret, SecretUrl
 from config.settings import ModelProvider, Settings, ToolsSettings, WorkerSettings
-from engine.agent.brain import Brain, Brains
+from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.api import Applied, ChatFollower, Created, Engine
 from engine.chat.changes import ChatChange
 from engine.chat.commands import Command, CreateChat, Fence, SendMessage, UserCommand
@@ -155,7 +155,7 @@ class TestReplica:
                     dynamic_tools=tuple(dynamic_tools),
                     context_limit=128_000,
                 )
-                brains = _brains_of(brain)
+                brains = brains_of(brain)
             ready: asyncio.Future[Replica] = asyncio.get_running_loop().create_future()
             stop = asyncio.Event()
 
@@ -368,8 +368,13 @@ def provider_at(url: str | None, silence_seconds: float = 5.0) -> ProviderConfig
     )
 
 
-def _brains_of(brain: Brain) -> Brains:
-    return lambda _bot, model: replace(brain, model_name=model) if model else brain
+def brains_of(brain: Brain) -> Brains:
+    """The same brain for every chat, with the model that the chat asks for."""
+
+    async def brain_of(request: BrainRequest) -> Brain:
+        return replace(brain, model_name=request.model) if request.model else brain
+
+    return brain_of
 
 
 async def _serve(

@@ -53,9 +53,10 @@ WITH bound AS (
     RETURNING id
 ), created AS (
     INSERT INTO chats (id, organization_id, bot, title, title_source, model, system_prompt, labels,
-                       dynamic_tools, owner, status)
+                       dynamic_tools, owner, channel, status)
     SELECT $1::uuid, $2::uuid, $3::text, $4::text, CASE WHEN $4::text IS NOT NULL THEN 'human' END,
-           $5::text, $6::text, $7::jsonb, $8::json, $9::jsonb, 'running'
+           $5::text, $6::text, $7::jsonb, $8::json, $9::jsonb,
+           $10::text || ':' || $11::text || ':' || $12::text, 'running'
     WHERE $10::text IS NULL OR EXISTS (SELECT FROM bound)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, snapshot_version, history_version
@@ -77,13 +78,13 @@ LIMIT 1
 -- The row and the messages that come first: one round trip for the step that every turn takes.
 WITH inserted AS (
     INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author,
-                               source_key, model, finish, usage, cost_micros, runtime_ms)
+                               source_key, model, finish, usage, cost_micros, runtime_ms, summary_of)
     SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author,
-           m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms
+           m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of
     FROM ROWS FROM (
         jsonb_to_recordset($3::jsonb) AS (
             role text, visibility text, content jsonb, author jsonb, source_key text, model text,
-            finish text, usage jsonb, cost_micros bigint, runtime_ms bigint
+            finish text, usage jsonb, cost_micros bigint, runtime_ms bigint, summary_of bigint
         )
     ) WITH ORDINALITY AS m
     ORDER BY m.ordinality
@@ -111,13 +112,13 @@ SELECT changed.*, ARRAY(SELECT id FROM inserted ORDER BY id) AS message_ids FROM
 -- name: insert_messages(chat_id, organization_id, messages) :many
 -- Ids follow the order of the messages, so the history replays in it.
 INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author,
-                           source_key, model, finish, usage, cost_micros, runtime_ms)
+                           source_key, model, finish, usage, cost_micros, runtime_ms, summary_of)
 SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author,
-       m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms
+       m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of
 FROM ROWS FROM (
     jsonb_to_recordset($3::jsonb) AS (
         role text, visibility text, content jsonb, author jsonb, source_key text, model text,
-        finish text, usage jsonb, cost_micros bigint, runtime_ms bigint
+        finish text, usage jsonb, cost_micros bigint, runtime_ms bigint, summary_of bigint
     )
 ) WITH ORDINALITY AS m
 ORDER BY m.ordinality

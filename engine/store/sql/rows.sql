@@ -34,7 +34,7 @@ json_build_object(
     'id', m.id, 'chat_id', m.chat_id, 'role', m.role, 'content', m.content, 'created_at', m.created_at,
     'visibility', m.visibility, 'author', m.author, 'source_key', m.source_key, 'model', m.model,
     'finish', m.finish, 'usage', m.usage, 'cost_micros', m.cost_micros, 'runtime_ms', m.runtime_ms,
-    'deleted', m.deleted, 'revision', m.revision
+    'deleted', m.deleted, 'revision', m.revision, 'summary_of', m.summary_of
 )
 -- part: queued
 json_build_object(

@@ -2,11 +2,13 @@
 
 import pytest
 
+from engine.agent.brain import Brain
 from engine.agent.step import has_side_effects, new_action, open_call, partial_message, plan_step
 from engine.chat.content import Finish, ReasoningPart, TextPart, ToolCallPart
 from engine.chat.form import FormKind
 from engine.chat.ids import ToolCallId
 from engine.chat.snapshot import Executor
+from engine.models.demo import DemoModel
 from engine.models.parts import StreamResult
 from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
@@ -28,6 +30,7 @@ TOOLS = ToolSet(
                                 on_timeout_continue=True)],
 )  # fmt: skip
 TEXT = TextPart(text="Aye.")
+BRAIN = Brain(model=DemoModel(), model_name="m", system="")
 
 
 def call(name: str, args: str = "{}") -> ToolCallPart:
@@ -36,7 +39,7 @@ def call(name: str, args: str = "{}") -> ToolCallPart:
 
 def test_an_answer_without_calls_ends_the_turn() -> None:
     result = StreamResult(content=(TEXT,), finish=Finish.STOP)
-    plan = plan_step(result, TOOLS, model_name="m", runtime_ms=5)
+    plan = plan_step(result, TOOLS, brain=BRAIN, runtime_ms=5)
     assert (plan.calls, plan.open_calls, plan.reserve) == ((), (), ())
     assert plan.assistant.content == (TEXT,)
     assert (plan.assistant.finish, plan.assistant.runtime_ms) == (Finish.STOP, 5)
@@ -45,7 +48,7 @@ def test_an_answer_without_calls_ends_the_turn() -> None:
 def test_calls_are_open_and_those_with_side_effects_reserved() -> None:
     calls = tuple(call(name) for name in ("deploy", "look", "ask_people", "slow", "made_up"))
     result = StreamResult(content=(TEXT, *calls), finish=Finish.TOOL_CALLS, runnable=True)
-    plan = plan_step(result, TOOLS, model_name="m", runtime_ms=5)
+    plan = plan_step(result, TOOLS, brain=BRAIN, runtime_ms=5)
     assert plan.calls == calls
     assert [(c.tool_name, c.executor, c.on_timeout_continue) for c in plan.open_calls] == [
         ("deploy", Executor.LOCAL, False),
@@ -61,7 +64,7 @@ def test_calls_are_open_and_those_with_side_effects_reserved() -> None:
 @pytest.mark.parametrize("finish", [Finish.LENGTH, Finish.CONTENT_FILTER, Finish.INCOMPLETE])
 def test_calls_of_an_answer_that_was_cut_short_are_not_stored(finish: Finish) -> None:
     result = StreamResult(content=(TEXT, call("deploy")), finish=finish)
-    plan = plan_step(result, TOOLS, model_name="m", runtime_ms=5)
+    plan = plan_step(result, TOOLS, brain=BRAIN, runtime_ms=5)
     assert plan.calls == ()
     assert (plan.assistant.content, plan.assistant.finish) == ((TEXT,), finish)
 
@@ -69,10 +72,10 @@ def test_calls_of_an_answer_that_was_cut_short_are_not_stored(finish: Finish) ->
 def test_a_partial_answer_keeps_text_and_reasoning_but_no_half_call() -> None:
     thought = ReasoningPart(text="Hm.")
     result = StreamResult(content=(thought, TEXT, call("deploy", '{"a')))
-    (message,) = partial_message(result, Finish.INTERRUPTED, model_name="m", runtime_ms=5)
+    (message,) = partial_message(result, Finish.INTERRUPTED, brain=BRAIN, runtime_ms=5)
     assert (message.content, message.finish) == ((thought, TEXT), Finish.INTERRUPTED)
     nothing = StreamResult(content=(call("deploy", '{"a'),))
-    assert partial_message(nothing, Finish.INTERRUPTED, model_name="m", runtime_ms=5) == ()
+    assert partial_message(nothing, Finish.INTERRUPTED, brain=BRAIN, runtime_ms=5) == ()
 
 
 def test_only_local_tools_that_change_things_have_side_effects() -> None:
