@@ -22,4 +22,5 @@ def compose_prompt(brain: Brain, messages: Sequence[Message], tools: ToolSet) ->
         max_output_tokens=brain.max_output_tokens,
         temperature=brain.temperature,
         options=brain.options,
+        accepts=brain.accepts,
     )

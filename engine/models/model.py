@@ -10,6 +10,8 @@ from typing import Any, Protocol, Self
 
 from engine.chat.content import Author, Content, Role
 from engine.chat.errors import ChatError
+from engine.chat.ids import FileId
+from engine.models.attachments import FileData
 from engine.models.parts import StreamPart, StreamResult
 
 
@@ -47,6 +49,8 @@ class ModelPrompt:
 
     `messages` are those that the model may see, oldest first. `options` are further fields of the
     provider's request (`reasoning_effort`, `top_p`, ...); they never replace what is set here.
+    `files` holds the bytes of the files of people's messages, as far as they are still stored;
+    `accepts` the kinds that this model reads itself (see engine.models.attachments).
     """
 
     model: str
@@ -56,6 +60,8 @@ class ModelPrompt:
     max_output_tokens: int | None = None
     temperature: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[FileId, FileData] = field(default_factory=dict)
+    accepts: frozenset[str] = frozenset()
 
 
 class ModelFailure(Exception):
