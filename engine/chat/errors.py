@@ -28,7 +28,10 @@ class ErrorKind(StrEnum):
 
 
 class ChatError(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a chat is in error: `message` for people, `detail` bounded and redacted for operators."""
+    """Why a chat is in error: `message` for people, `detail` bounded and redacted for operators.
+
+    `context_exceeded`: the history is longer than what the model can read.
+    """
 
     kind: ErrorKind
     message: str
@@ -36,6 +39,7 @@ class ChatError(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provider: str | None = None
     retryable: bool = False
     status_code: int | None = None
+    context_exceeded: bool = False
 
 
 class RetryState(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -121,10 +121,15 @@ _TIMEOUT: Final = _any_of(
     "bad gateway",
     "disconnected",
 )
-_CONFIG: Final = _any_of(
-    "context[_ ](?:length|window|size)",
+_CONTEXT: Final = _any_of(
+    r"context[_ ](?:length|window|size|limit)",
     "maximum context",
-    "prompt is too long",
+    r"(?:prompt|input) is too long",
+    r"input (?:length|token count|tokens) .{0,80}exceed",
+    "too many (?:input|prompt) tokens",
+    "reduce the length of (?:the|your) (?:messages|prompt|input)",
+)
+_CONFIG: Final = _any_of(
     "model[_ ]not[_ ]found",
     "unknown model",
     "invalid model",
@@ -159,7 +164,8 @@ def classify(
     `provider` is the name that people know it by. `secrets` never appear in the error.
     """
     status = symptom.status or _status_in(symptom.words)
-    kind = _BY_TROUBLE.get(symptom.trouble) or _kind(status, f"{symptom.code} {symptom.words}")
+    words = f"{symptom.code} {symptom.words}"
+    kind = _BY_TROUBLE.get(symptom.trouble) or _kind(status, words)
     retryable = kind in _ALWAYS_RETRYABLE or (
         kind is ErrorKind.GENERIC
         and symptom.trouble is Trouble.RESPONSE
@@ -172,13 +178,25 @@ def classify(
         provider=provider or None,
         retryable=retryable,
         status_code=status,
+        context_exceeded=kind is ErrorKind.CONFIG
+        and symptom.trouble is Trouble.RESPONSE
+        and _CONTEXT.search(words) is not None,
     )
     wait = retry_after_seconds(headers, now) if headers and retryable else None
     return error, wait
 
 
+def is_context_error(error: ChatError) -> bool:
+    """Whether the same question would be answered if the history before it were shorter."""
+    return error.context_exceeded
+
+
 def _kind(status: int | None, words: str) -> ErrorKind:
-    is_config = status in _CONFIG_STATUSES or _CONFIG.search(words) is not None
+    is_config = (
+        status in _CONFIG_STATUSES
+        or _CONFIG.search(words) is not None
+        or _CONTEXT.search(words) is not None
+    )
     # A client error may quote the user's own text, so there the word alone says nothing.
     may_be_load = status is None or status == 429 or status >= 500
     rules = (

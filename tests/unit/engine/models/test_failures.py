@@ -8,7 +8,7 @@ import pytest
 from engine.chat.content import Usage
 from engine.chat.errors import ChatError, ErrorKind
 from engine.models.cost import Prices, cost_micros
-from engine.models.errors import Symptom, Trouble, classify
+from engine.models.errors import Symptom, Trouble, classify, is_context_error
 from engine.models.redaction import redact
 from engine.models.retry import delay_seconds, retry_after_seconds
 
@@ -61,6 +61,42 @@ def test_error_is_classified_by_the_first_rule_that_holds(
 ) -> None:
     error = error_of(Symptom(status=status, words=words))
     assert (error.kind, error.retryable) == (kind, retryable)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+        (None, "context_length_exceeded", "Your input exceeds the context window of this model."),
+        (400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"),
+        (400, "", "input length and `max_tokens` exceed context limit: 1 + 2 > 3"),
+        (400, "", "The input token count (1048577) exceeds the maximum number of tokens allowed"),
+        (500, "exceed_context_size_error", "the request exceeds the available context size"),
+        (400, "", "Input is too long for requested model."),
+        (429, "", "Please reduce the length of the messages or completion."),
+    ],
+)
+def test_history_that_is_too_long_is_recognised_and_not_retried(
+    status: int | None, code: str, words: str
+) -> None:
+    error = error_of(Symptom(status=status, code=code, words=words))
+    assert error.kind is K.CONFIG
+    assert is_context_error(error)
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    "symptom",
+    [
+        Symptom(status=404, words="model_not_found"),
+        Symptom(status=401, words="maximum context length"),
+        Symptom(status=429, words="Request too large on tokens per min (TPM): Limit 30000"),
+        Symptom(trouble=Trouble.ADDRESS, words="context length"),
+        Symptom(status=400, words="max_tokens is too large: 100000"),
+    ],
+)
+def test_no_other_error_is_taken_for_a_history_that_is_too_long(symptom: Symptom) -> None:
+    assert not is_context_error(error_of(symptom))
 
 
 @pytest.mark.parametrize(
