@@ -5,15 +5,18 @@ unpaired call or result with a 400, for ever.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from engine.chat.content import (
     Author,
     FilePart,
     Part,
+    ProviderPart,
+    ReasoningPart,
     Role,
+    TextPart,
     ToolCallPart,
     ToolResultPart,
     text_of,
@@ -39,11 +42,27 @@ class PersonTurn:
     author: Author | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedCall:
+    """A call with its id in this request."""
+
+    call_id: str
+    call: ToolCallPart
+
+
+Said = TextPart | ReasoningPart | ProviderPart | PairedCall
+
+
 @dataclass(slots=True, kw_only=True)
 class ModelTurn:
-    """What the model said, and its calls, each with an id of its own in this request."""
+    """What the model said, and its calls, each with an id of its own in this request.
+
+    `said` is all of it in its order, for wires that can replay it; `text` and `calls` are what
+    every wire can. A turn without either holds only what its own provider understands.
+    """
 
     text: str = ""
+    said: list[Said] = field(default_factory=list)
     calls: dict[str, ToolCallPart] = field(default_factory=dict)
     results: dict[str, ToolResultPart] = field(default_factory=dict)
 
@@ -103,19 +122,20 @@ class _Pairing:
     def _take_model(self, message: PromptMessage) -> None:
         text = text_of(message.content)
         calls = [part for part in message.content if isinstance(part, ToolCallPart)]
-        if text.strip() or calls:
+        turn = ModelTurn(text=text if text.strip() else "", finish=message.finish)
+        if turn.text or calls:
             self.close()
-            turn = ModelTurn(text=text if text.strip() else "")
+            self._begin(turn, calls)
+        turn.content = _spoken(message.content, turn.calls)
+        if turn.content:
             self.turns.append(turn)
-            if calls:
-                self._begin(turn, calls)
         # Results that stand in the same row as their calls.
         self._take_results(message.content)
 
     def _begin(self, turn: ModelTurn, calls: Iterable[ToolCallPart]) -> None:
-        self._open = turn
-        self._ids = {}
         for call in calls:
+            if self._open is not turn:
+                self._open, self._ids = turn, {}
             call_id = self._unique(call.tool_call_id)
             turn.calls[call_id] = call
             self._ids.setdefault(call.tool_call_id, []).append(call_id)
@@ -142,7 +162,8 @@ class _Pairing:
         turn = ModelTurn()
         self.turns.append(turn)
         call = ToolCallPart(tool_call_id=result.tool_call_id, tool_name=result.tool_name)
-        self._begin(turn, [call])
+        self._begin(turn)
+        self._say(turn, call)
         self._take_result(result)
 
     def _unique(self, wire_id: ToolCallId) -> str:
@@ -154,3 +175,20 @@ class _Pairing:
             call_id = stem[: ID_CHARACTERS_MAX - len(tail)] + tail
         self._used.add(call_id)
         return call_id
+
+
+def _spoken(content: Iterable[Part], calls: Mapping[str, ToolCallPart]) -> Content:
+    """What a model's turn says, in order, its calls under the ids that they have in `calls`."""
+    ids = iter(calls)
+    parts: list[Part] = []
+    for part in content:
+        match part:
+            case TextPart():
+                parts += [part] if part.text.strip() else []
+            case ToolCallPart():
+                parts.append(msgspec.structs.replace(part, tool_call_id=ToolCallId(next(ids))))
+            case ReasoningPart() | ProviderPart():
+                parts.append(part)
+            case ToolResultPart() | FilePart():
+                pass
+    return tuple(parts)

@@ -9,10 +9,11 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from engine.chat.content import ToolCallPart, ToolResultPart
+from engine.chat.content import Author, ToolCallPart, ToolResultPart
 from engine.models.call_assembly import is_json_object
 from engine.models.call_pairs import ModelTurn, PersonTurn, Turn, paired_turns
 from engine.models.model import ModelPrompt
+from engine.models.surrogates import encoded
 from engine.models.tool_schema import tool_definitions
 
 CONTINUE: Final = "Continue."
@@ -22,8 +23,6 @@ NAME_CHARACTERS_MAX: Final = 64
 _AUTHOR_CHARACTERS_MAX: Final = 80
 
 _ODD_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 def request_body(
@@ -45,10 +44,7 @@ def request_body(
         body["stream_options"] = {"include_usage": True}
     for name, value in prompt.options.items():
         body.setdefault(name, value)
-    try:
-        return _ENCODER.encode(body)
-    except UnicodeEncodeError:
-        return _ENCODER.encode(_without_surrogates(body))
+    return encoded(body)
 
 
 def request_messages(prompt: ModelPrompt) -> list[dict[str, Any]]:
@@ -68,7 +64,7 @@ def _wire(turn: Turn) -> list[dict[str, Any]]:
         case PersonTurn():
             return [{"role": "user", "content": _person_text(turn)}]
         case ModelTurn() if not turn.calls:
-            return [{"role": "assistant", "content": turn.text}]
+            return [{"role": "assistant", "content": turn.text}] if turn.text else []
         case ModelTurn():
             message = {
                 "role": "assistant",
@@ -85,17 +81,26 @@ def _wire(turn: Turn) -> list[dict[str, Any]]:
 
 
 def _person_text(turn: PersonTurn) -> str:
-    name = ""
-    if turn.author is not None:
-        name = " ".join(turn.author.name.split())[:_AUTHOR_CHARACTERS_MAX]
     lines = [turn.text] if turn.text.strip() else []
     lines += [f"[file: {file.name} ({file.media_type})]" for file in turn.files]
-    text = "\n".join(lines)
+    return as_said_by(turn.author, "\n".join(lines))
+
+
+def as_said_by(author: Author | None, text: str) -> str:
+    """A person's words with the name before them, so that the model tells people apart."""
+    name = ""
+    if author is not None:
+        name = " ".join(author.name.split())[:_AUTHOR_CHARACTERS_MAX]
     return f"{name}: {text}" if name else text
 
 
+def tool_name_on_wire(name: str) -> str:
+    """A tool's name as every provider accepts it."""
+    return _ODD_IN_NAME.sub("_", name)[:NAME_CHARACTERS_MAX] or "unknown_tool"
+
+
 def _wire_call(call_id: str, call: ToolCallPart) -> dict[str, Any]:
-    name = _ODD_IN_NAME.sub("_", call.tool_name)[:NAME_CHARACTERS_MAX] or "unknown_tool"
+    name = tool_name_on_wire(call.tool_name)
     args = call.args if is_json_object(call.args) else "{}"
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": args}}
 
@@ -107,17 +112,4 @@ def result_text(result: ToolResultPart) -> str:
         if result.is_error:
             return result_text(msgspec.structs.replace(result, result={"error": value}))
         return value if value.strip() else "(empty result)"
-    try:
-        return _ENCODER.encode(value).decode()
-    except UnicodeEncodeError:
-        return _ENCODER.encode(_without_surrogates(value)).decode()
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_surrogates(item) for item in value]
-    return value
+    return encoded(value).decode()
