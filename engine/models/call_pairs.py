@@ -5,13 +5,14 @@ unpaired call or result with a 400, for ever.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from engine.chat.content import (
     Author,
     FilePart,
+    Finish,
     Part,
     ProviderPart,
     ReasoningPart,
@@ -63,6 +64,7 @@ class ModelTurn:
 
     text: str = ""
     said: list[Said] = field(default_factory=list)
+    finish: Finish | None = None
     calls: dict[str, ToolCallPart] = field(default_factory=dict)
     results: dict[str, ToolResultPart] = field(default_factory=dict)
 
@@ -121,24 +123,37 @@ class _Pairing:
 
     def _take_model(self, message: PromptMessage) -> None:
         text = text_of(message.content)
-        calls = [part for part in message.content if isinstance(part, ToolCallPart)]
         turn = ModelTurn(text=text if text.strip() else "", finish=message.finish)
-        if turn.text or calls:
+        if turn.text or any(isinstance(part, ToolCallPart) for part in message.content):
+            # Reasoning alone does not part a call from its result.
             self.close()
-            self._begin(turn, calls)
-        turn.content = _spoken(message.content, turn.calls)
-        if turn.content:
+        for part in message.content:
+            self._say(turn, part)
+        if turn.said:
             self.turns.append(turn)
         # Results that stand in the same row as their calls.
         self._take_results(message.content)
 
-    def _begin(self, turn: ModelTurn, calls: Iterable[ToolCallPart]) -> None:
-        for call in calls:
-            if self._open is not turn:
-                self._open, self._ids = turn, {}
-            call_id = self._unique(call.tool_call_id)
-            turn.calls[call_id] = call
-            self._ids.setdefault(call.tool_call_id, []).append(call_id)
+    def _say(self, turn: ModelTurn, part: Part) -> None:
+        match part:
+            case TextPart():
+                turn.said += [part] if part.text.strip() else []
+            case ReasoningPart() | ProviderPart():
+                turn.said.append(part)
+            case ToolCallPart():
+                self._call(turn, part)
+            case ToolResultPart() | FilePart():
+                pass
+            case _:
+                assert_never(part)
+
+    def _call(self, turn: ModelTurn, call: ToolCallPart) -> None:
+        if self._open is not turn:
+            self._open, self._ids = turn, {}
+        call_id = self._unique(call.tool_call_id)
+        turn.calls[call_id] = call
+        turn.said.append(PairedCall(call_id=call_id, call=call))
+        self._ids.setdefault(call.tool_call_id, []).append(call_id)
 
     def _take_results(self, content: Iterable[Part]) -> None:
         for part in content:
@@ -162,8 +177,7 @@ class _Pairing:
         turn = ModelTurn()
         self.turns.append(turn)
         call = ToolCallPart(tool_call_id=result.tool_call_id, tool_name=result.tool_name)
-        self._begin(turn)
-        self._say(turn, call)
+        self._call(turn, call)
         self._take_result(result)
 
     def _unique(self, wire_id: ToolCallId) -> str:
@@ -175,20 +189,3 @@ class _Pairing:
             call_id = stem[: ID_CHARACTERS_MAX - len(tail)] + tail
         self._used.add(call_id)
         return call_id
-
-
-def _spoken(content: Iterable[Part], calls: Mapping[str, ToolCallPart]) -> Content:
-    """What a model's turn says, in order, its calls under the ids that they have in `calls`."""
-    ids = iter(calls)
-    parts: list[Part] = []
-    for part in content:
-        match part:
-            case TextPart():
-                parts += [part] if part.text.strip() else []
-            case ToolCallPart():
-                parts.append(msgspec.structs.replace(part, tool_call_id=ToolCallId(next(ids))))
-            case ReasoningPart() | ProviderPart():
-                parts.append(part)
-            case ToolResultPart() | FilePart():
-                pass
-    return tuple(parts)

@@ -28,6 +28,7 @@ from engine.models.parts import (
     TextDelta,
 )
 from engine.models.sse import EVENT_BYTES_MAX, SseEvent, SseOverflow, SseSplitter
+from engine.models.surrogates import joined
 from engine.models.think_tags import ThinkTags
 
 _DONE: Final = b"[DONE]"
@@ -255,7 +256,7 @@ class ChatCompletionsDecoder:
 
     def _on_delta(self, delta: Delta, parts: list[StreamPart], *, is_odd: bool) -> None:
         if thought := delta.reasoning_content or delta.reasoning:
-            self._emit(_joined(thought) if is_odd else thought, "", parts)
+            self._emit(joined(thought) if is_odd else thought, "", parts)
         if text := delta.content or delta.refusal:
             if is_odd or self._half:
                 text = self._join_halves(text)
@@ -316,13 +317,8 @@ class ChatCompletionsDecoder:
         if "\ud800" <= text[-1] <= "\udbff":
             self._half = text[-1]
             text = text[:-1]
-        return _joined(text)
-
-
-def _joined(text: str) -> str:
-    """Return text that can be encoded: pairs of surrogates joined, lone ones replaced."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return joined(text)
 
 
 def _args(text: str | None, *, is_odd: bool) -> str | None:
-    return _joined(text) if text and is_odd else text
+    return joined(text) if text and is_odd else text

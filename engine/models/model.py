@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from engine.chat.content import Author, Content, Role
+from engine.chat.content import Author, Content, Finish, Role
 from engine.chat.errors import ChatError
 from engine.chat.ids import FileId
 from engine.models.attachments import FileData
@@ -31,6 +31,11 @@ class PromptMessage(Protocol):
     @property
     def author(self) -> Author | None:
         """Which person speaks, if it is one."""
+        ...
+
+    @property
+    def finish(self) -> Finish | None:
+        """How the model's message ended, if it is one."""
         ...
 
 
