@@ -16,6 +16,7 @@ import click
 
 from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
+from bots.cli_organizations import organization_commands
 from bots.cli_token import token_commands
 from config.display import effective_values
 from config.errors import ConfigInvalid, Problem
@@ -254,6 +255,7 @@ def _run_with(
 
 
 cli.add_command(token_commands(_run_with))
+cli.add_command(organization_commands(_run_with))
 cli.add_command(inbox_commands(_run_with))
 
 

@@ -9,7 +9,7 @@ from engine.agent.calling import Calling
 from engine.agent.gate import Gate
 from engine.agent.step import StepPlan, plan_step
 from engine.agent.turn_state import TurnPorts, TurnState
-from engine.chat.commands import CommitStep, FinishTurn
+from engine.chat.commands import CommitStep, FinishTurn, ReleaseLease
 from engine.chat.content import Finish, NewMessage
 from engine.chat.errors import ChatError, ErrorKind
 from engine.chat.snapshot import ChatStatus, Snapshot
@@ -18,11 +18,23 @@ from engine.models.parts import StreamResult
 
 
 class Turn:
-    """The work on one acquired chat. Not to be used again after it raised."""
+    """The work on one acquired chat. Not to be used again after it raised.
 
-    def __init__(self, *, snapshot: Snapshot, equip: Equip, gate: Gate, ports: TurnPorts) -> None:
+    `yields`: after each turn the chat goes to the end of the line, since others wait for its place.
+    """
+
+    def __init__(
+        self,
+        *,
+        snapshot: Snapshot,
+        equip: Equip,
+        gate: Gate,
+        ports: TurnPorts,
+        yields: bool = False,
+    ) -> None:
         self._state = TurnState(snapshot=snapshot, gate=gate, ports=ports)
         self._equip = equip
+        self._yields = yields
 
     @property
     def snapshot(self) -> Snapshot:
@@ -43,7 +55,9 @@ class Turn:
         state = self._state
         try:
             while await self._run_turn(await self._equip()):
-                pass
+                if self._yields:
+                    await state.commit(ReleaseLease(fence=state.fence))
+                    return
         except ModelFailure as failure:
             await state.fail(failure.error, state.in_hand(_finish_of(failure.partial)))
 

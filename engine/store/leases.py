@@ -23,7 +23,8 @@ from engine.store.stored_json import (
 class AcquiredChat:
     """A chat that is now ours to work on, with what a run needs of its row.
 
-    `change.runner_id` is the fence; `change` is the hint to publish.
+    `change.runner_id` is the fence; `change` is the hint to publish. `is_capped`: others of its
+    organization may be waiting for its place.
     """
 
     chat_id: ChatId
@@ -40,6 +41,7 @@ class AcquiredChat:
     owner: Author | None
     open_calls: tuple[OpenCall, ...]
     compaction_requested: bool
+    is_capped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,25 @@ class Leases:
             query("leases.acquire_chats"), limit, lease_seconds, with_stale
         )
         return tuple(_acquired_of(row) for row in rows)
+
+    async def acquire_capped(
+        self, limit: int, lease_seconds: float, *, with_stale: bool = True
+    ) -> tuple[AcquiredChat, ...]:
+        """The same for organizations that may have only so many chats running at the same time.
+
+        Never takes more than there is room for, however many workers ask at once.
+        """
+        async with self._pool.transaction() as transaction:
+            await transaction.fetch(query("leases.lock_caps"))
+            rows = await transaction.fetch(
+                query("leases.acquire_capped"), limit, lease_seconds, with_stale
+            )
+        return tuple(_acquired_of(row, is_capped=True) for row in rows)
+
+    async def has_caps(self) -> bool:
+        """Whether any organization has a cap."""
+        row = await self._pool.fetch_one(query("leases.has_caps"))
+        return row is not None and bool(row["has_caps"])
 
     async def renew_chats(
         self, held: Sequence[tuple[ChatId, RunnerId]], lease_seconds: float
@@ -110,7 +131,7 @@ class Leases:
         return await self._pool.execute(query("leases.release"), name, owner) == 1
 
 
-def _acquired_of(row: Row) -> AcquiredChat:
+def _acquired_of(row: Row, *, is_capped: bool = False) -> AcquiredChat:
     return AcquiredChat(
         chat_id=row["id"],
         organization_id=row["organization_id"],
@@ -137,4 +158,5 @@ def _acquired_of(row: Row) -> AcquiredChat:
         owner=decode_optional(row["owner"], Author),
         open_calls=decode_json(row["open_calls"], tuple[OpenCall, ...]),
         compaction_requested=row["compaction_requested"],
+        is_capped=is_capped,
     )

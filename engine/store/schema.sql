@@ -367,6 +367,7 @@ CREATE TABLE organizations (
     CONSTRAINT organizations_pkey PRIMARY KEY (id),
     CONSTRAINT organizations_chats_max_check CHECK ((chats_max > 0))
 );
+CREATE UNIQUE INDEX organizations_name ON public.organizations USING btree (name);
 CREATE TRIGGER organizations_configure AFTER INSERT OR DELETE OR UPDATE ON public.organizations FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
 
 CREATE TABLE people_group_members (

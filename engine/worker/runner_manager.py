@@ -122,7 +122,13 @@ class RunnerManager:
             return Equipment(brain=brain, tools=tools)
 
         def make(snapshot: Snapshot, gate: Gate) -> Turn:
-            return Turn(snapshot=snapshot, equip=equip, gate=gate, ports=self._ports)
+            return Turn(
+                snapshot=snapshot,
+                equip=equip,
+                gate=gate,
+                ports=self._ports,
+                yields=chat.is_capped,
+            )
 
         return make
 

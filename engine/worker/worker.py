@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnPorts
@@ -16,7 +17,7 @@ from engine.chat.commands import ExpireActions
 from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
-from engine.store.leases import Leases
+from engine.store.leases import AcquiredChat, Leases
 from engine.worker.runner_manager import TOOLS_PATIENCE_SECONDS, RunnerManager
 
 log = logging.getLogger(__name__)
@@ -28,8 +29,20 @@ STALE_FRACTION = 5
 WAKE_AGAIN_SECONDS = (0.02, 0.2)
 """When to look again for a chat that a wake told of and that was not to be had: somebody else has
 taken it, or a command held its row for a moment, and then nobody would come before the poll."""
+CAPS_SECONDS = 2.0
+"""How old the knowledge may be whether any organization has a cap on its running chats."""
 PAUSE_MAX_SECONDS = 1.0
 """How long a worker waits after a round that failed."""
+
+
+class Acquire(Protocol):
+    """A way to acquire chats."""
+
+    async def __call__(
+        self, limit: int, lease_seconds: float, *, with_stale: bool
+    ) -> tuple[AcquiredChat, ...]:
+        """Take up to `limit` chats."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +78,8 @@ class Worker:
         # Invariant: held while chats are acquired here but not yet started, so that none is lost.
         self._acquiring = asyncio.Lock()
         self._is_full = False
+        self._has_caps = False
+        self._caps_known_until = float("-inf")
         self._runners = RunnerManager(ports=ports, brains=brains, on_room=self._on_room)
 
     @property
@@ -103,7 +118,8 @@ class Worker:
         self._wake.set()
 
     def _on_room(self) -> None:
-        if self._is_full:
+        # Where there are caps, another chat of the organization may have waited for this place.
+        if self._is_full or self._has_caps:
             self._wake.set()
 
     async def _acquire_on_wake(self, group: asyncio.TaskGroup) -> None:
@@ -141,19 +157,31 @@ class Worker:
 
     async def _acquire(self, group: asyncio.TaskGroup, *, with_stale: bool) -> None:
         async with self._acquiring:
-            while not self._draining:
-                room = min(self._pace.chats_max - self._runners.count, ACQUIRE_BATCH)
-                self._is_full = room <= 0
-                if self._is_full:
-                    return
-                chats = await self._leases.acquire_chats(
-                    room, self._pace.lease_seconds, with_stale=with_stale
-                )
-                for chat in chats:
-                    self._relay.publish_change(chat.change)
-                    self._runners.start(chat, group)
-                if len(chats) < room:
-                    return
+            await self._acquire_all(group, self._leases.acquire_chats, with_stale=with_stale)
+            if await self._knows_caps():
+                await self._acquire_all(group, self._leases.acquire_capped, with_stale=with_stale)
+
+    async def _acquire_all(
+        self, group: asyncio.TaskGroup, acquire: Acquire, *, with_stale: bool
+    ) -> None:
+        while not self._draining:
+            room = min(self._pace.chats_max - self._runners.count, ACQUIRE_BATCH)
+            self._is_full = room <= 0
+            if self._is_full:
+                return
+            chats = await acquire(room, self._pace.lease_seconds, with_stale=with_stale)
+            for chat in chats:
+                self._relay.publish_change(chat.change)
+                self._runners.start(chat, group)
+            if len(chats) < room:
+                return
+
+    async def _knows_caps(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if now >= self._caps_known_until:
+            self._has_caps = await self._leases.has_caps()
+            self._caps_known_until = now + CAPS_SECONDS
+        return self._has_caps
 
     async def _renew(self) -> None:
         asked = self._runners.held

@@ -3,6 +3,7 @@
 
 -- Chats that an organization may have running at the same time; NULL: any number.
 ALTER TABLE organizations ADD COLUMN chats_max integer CHECK (chats_max > 0);
+CREATE UNIQUE INDEX organizations_name ON organizations (name);
 
 ALTER TABLE chats
     -- Where people talk with it, as platform:installation:channel; NULL for chats of programs.
@@ -302,6 +303,14 @@ CREATE TABLE notifications (
 );
 CREATE INDEX notifications_waiting ON notifications (id) WHERE state IN ('new', 'ready', 'sending');
 CREATE INDEX notifications_done ON notifications (done_at) WHERE state IN ('sent', 'dropped');
+
+-- Chats whose titles people want made anew.
+CREATE TABLE title_requests (
+    chat_id uuid PRIMARY KEY REFERENCES chats (id) ON DELETE CASCADE,
+    requested_at timestamptz NOT NULL DEFAULT now(),
+    claimed_by uuid,
+    claimed_until timestamptz
+);
 
 -- Model calls as they were made and answered, redacted; only of chats that ask for it.
 CREATE TABLE model_call_recordings (

@@ -1,25 +1,10 @@
--- name: acquire_chats(limit, lease_seconds, with_stale) :many
--- Candidates are read first and locked second: where another worker came between, the version differs
--- and the chat is passed over. A lock alone would re-read the chat, but not the heartbeat beside it.
-WITH candidates AS MATERIALIZED (
-    (
-        SELECT c.id, c.snapshot_version, c.runnable_since FROM chats AS c
-        WHERE c.status IN ('running', 'interrupting') AND c.runner_id IS NULL
-        ORDER BY c.runnable_since
-        LIMIT $1 * 8
-    )
-    UNION ALL
-    (
-        SELECT c.id, c.snapshot_version, c.runnable_since FROM chats AS c
-        WHERE $3 AND c.status IN ('running', 'interrupting') AND c.runner_id IS NOT NULL
-          AND NOT EXISTS (
+-- part: is_dead
+NOT EXISTS (
               SELECT FROM chat_heartbeats AS h
               WHERE h.chat_id = c.id AND h.runner_id = c.runner_id AND h.heartbeat_at + h.lease > now()
           )
-        ORDER BY c.runnable_since
-        LIMIT $1 * 8
-    )
-), locked AS (
+-- part: take
+locked AS (
     SELECT c.id FROM chats AS c
     JOIN candidates USING (id, snapshot_version)
     ORDER BY candidates.runnable_since
@@ -45,6 +30,59 @@ SELECT id, organization_id, bot, title, title_source, model, system_prompt, labe
        generation_attempt, runner_id, open_calls, compaction_requested
 FROM acquired
 ORDER BY runnable_since
+
+-- name: acquire_chats(limit, lease_seconds, with_stale) :many
+-- Candidates are read first and locked second: where another worker came between, the version differs
+-- and the chat is passed over. A lock alone would re-read the chat, but not the heartbeat beside it.
+-- Running chats of organizations with a cap are left to acquire_capped; what stops needs no room.
+WITH candidates AS MATERIALIZED (
+    (
+        SELECT c.id, c.snapshot_version, c.runnable_since FROM chats AS c
+        WHERE c.status IN ('running', 'interrupting') AND c.runner_id IS NULL
+          AND (c.status = 'interrupting'
+               OR c.organization_id NOT IN (SELECT id FROM organizations WHERE chats_max IS NOT NULL))
+        ORDER BY c.runnable_since
+        LIMIT $1 * 8
+    )
+    UNION ALL
+    (
+        SELECT c.id, c.snapshot_version, c.runnable_since FROM chats AS c
+        WHERE $3 AND c.status IN ('running', 'interrupting') AND c.runner_id IS NOT NULL
+          AND (c.status = 'interrupting'
+               OR c.organization_id NOT IN (SELECT id FROM organizations WHERE chats_max IS NOT NULL))
+          AND {{is_dead}}
+        ORDER BY c.runnable_since
+        LIMIT $1 * 8
+    )
+), {{take}}
+
+-- name: has_caps() :one
+-- Most deployments have none, and then nothing more is asked.
+SELECT EXISTS (SELECT FROM organizations WHERE chats_max IS NOT NULL) AS has_caps
+
+-- name: lock_caps() :many
+-- Two workers that count at the same time would both take the last place.
+SELECT id FROM organizations WHERE chats_max IS NOT NULL ORDER BY id FOR NO KEY UPDATE
+
+-- name: acquire_capped(limit, lease_seconds, with_stale) :many
+-- As acquire_chats, of organizations with a cap: the longest waiting first, as far as there is room.
+WITH room AS (
+    SELECT o.id, o.chats_max - (
+        SELECT count(*) FROM chats AS c
+        WHERE c.organization_id = o.id AND c.status = 'running' AND c.runner_id IS NOT NULL
+          AND NOT {{is_dead}}
+    ) AS places
+    FROM organizations AS o WHERE o.chats_max IS NOT NULL
+), waiting AS (
+    SELECT c.id, c.snapshot_version, c.runnable_since, room.places,
+           row_number() OVER (PARTITION BY c.organization_id ORDER BY c.runnable_since, c.id) AS place
+    FROM chats AS c JOIN room ON room.id = c.organization_id
+    WHERE c.status = 'running'
+      AND (c.runner_id IS NULL OR ($3 AND {{is_dead}}))
+), candidates AS MATERIALIZED (
+    SELECT id, snapshot_version, runnable_since FROM waiting WHERE place <= places
+    ORDER BY runnable_since LIMIT $1 * 8
+), {{take}}
 
 -- name: renew_chats(chat_ids, runner_ids, lease_seconds) :many
 -- One statement for all chats of a replica. It brings back heartbeats that a crash of the database has
