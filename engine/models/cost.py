@@ -3,8 +3,10 @@
 Pure. Unpriced is not free: without a price that applies the cost is None, never 0.
 """
 
+import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
+from fractions import Fraction
 
 from engine.chat.content import Usage
 
@@ -23,7 +25,7 @@ def cost_micros(usage: Usage | None, prices: Prices | None) -> int | None:
     """Return the cost, rounded up once; None when no price matches any tokens that were counted.
 
     A price per million in units is a price per token in millionths, so the product needs no
-    scaling. Output tokens already contain reasoning.
+    scaling. Input tokens are without cached ones, output tokens already contain reasoning.
     """
     if usage is None or prices is None:
         return None
@@ -33,9 +35,10 @@ def cost_micros(usage: Usage | None, prices: Prices | None) -> int | None:
         (usage.cache_read_tokens, prices.cache_read),
         (usage.cache_write_tokens, prices.cache_write),
     )
+    # As fractions, since a product of decimals is itself rounded.
     amounts = [
-        tokens * price for tokens, price in pairs if tokens is not None and price is not None
+        tokens * Fraction(price)
+        for tokens, price in pairs
+        if tokens is not None and price is not None
     ]
-    if not amounts:
-        return None
-    return int(sum(amounts, Decimal(0)).to_integral_value(rounding=ROUND_CEILING))
+    return math.ceil(sum(amounts)) if amounts else None
