@@ -1,6 +1,7 @@
 """`threadwright organizations`: make and list organizations, cap what they may have running."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -27,28 +28,14 @@ def organization_commands(run: Run) -> click.Group:
     @click.pass_obj
     def list_(environ: dict[str, str]) -> None:
         """List all organizations, their caps and what they have running."""
-
-        async def work(store: "Organizations") -> None:
-            for found in await store.list():
-                cap = _words(found.chats_max)
-                click.echo(f"{found.name}\t{found.id}\t{found.running} running\t{cap}")
-
-        run(environ, lambda settings: _with_organizations(settings, work))
+        run(environ, lambda settings: _with_organizations(settings, _list))
 
     @organizations.command()
     @click.argument("name", callback=_checked_name)
     @click.pass_obj
     def create(environ: dict[str, str], *, name: str) -> None:
         """Make an organization called NAME and print its id."""
-
-        async def work(store: "Organizations") -> None:
-            made = await store.create(name)
-            if made is None:
-                what = f"there is an organization called {name!r} already"
-                raise OperatorError(what, mend="choose another name")
-            click.echo(str(made))
-
-        run(environ, lambda settings: _with_organizations(settings, work))
+        run(environ, lambda settings: _with_organizations(settings, partial(_create, name=name)))
 
     @organizations.command()
     @click.argument("name")
@@ -56,18 +43,31 @@ def organization_commands(run: Run) -> click.Group:
     @click.pass_obj
     def cap(environ: dict[str, str], *, name: str, chats: int) -> None:
         """Let NAME have at most CHATS chats running at the same time; 0 for any number."""
-
-        async def work(store: "Organizations") -> None:
-            if not await store.set_chats_max(name, chats or None):
-                what = f"there is no organization called {name!r}"
-                raise OperatorError(what, mend="see `threadwright organizations list`")
-            click.echo(
-                f"{name}: {f'at most {chats}' if chats else 'any number of'} chats at a time."
-            )
-
+        work = partial(_cap, name=name, chats_max=chats or None)
         run(environ, lambda settings: _with_organizations(settings, work))
 
     return organizations
+
+
+async def _list(store: "Organizations") -> None:
+    for found in await store.list():
+        cap = _words(found.chats_max)
+        click.echo(f"{found.name}\t{found.id}\t{found.running} running\t{cap}")
+
+
+async def _create(store: "Organizations", name: str) -> None:
+    made = await store.create(name)
+    if made is None:
+        what = f"there is an organization called {name!r} already"
+        raise OperatorError(what, mend="choose another name")
+    click.echo(str(made))
+
+
+async def _cap(store: "Organizations", name: str, chats_max: int | None) -> None:
+    if not await store.set_chats_max(name, chats_max):
+        what = f"there is no organization called {name!r}"
+        raise OperatorError(what, mend="see `threadwright organizations list`")
+    click.echo(f"{name}: {_words(chats_max)} at the same time.")
 
 
 def _words(chats_max: int | None) -> str:
