@@ -455,6 +455,15 @@ CREATE TABLE spend_policies (
 );
 CREATE TRIGGER spend_policies_configure AFTER INSERT OR DELETE OR UPDATE ON public.spend_policies FOR EACH STATEMENT EXECUTE FUNCTION raise_configuration_version();
 
+CREATE TABLE title_requests (
+    chat_id uuid NOT NULL,
+    requested_at timestamp with time zone NOT NULL DEFAULT now(),
+    claimed_by uuid,
+    claimed_until timestamp with time zone,
+    CONSTRAINT title_requests_pkey PRIMARY KEY (chat_id),
+    CONSTRAINT title_requests_chat_id_fkey FOREIGN KEY (chat_id) REFERENCES chats(id) ON DELETE CASCADE
+);
+
 CREATE TABLE tool_call_ledger (
     chat_id uuid NOT NULL,
     message_id bigint NOT NULL,
