@@ -16,6 +16,7 @@ from engine.models.chat_wire import (
     Delta,
     WireUsage,
     fault_of,
+    fault_of_page,
     read_chunk,
     read_odd_chunk,
     usage_of,
@@ -195,11 +196,7 @@ class ChatCompletionsDecoder:
     def _take_body(self, body: bytes, parts: list[StreamPart]) -> None:
         body = body.removeprefix(b"\xef\xbb\xbf").strip()
         if body.startswith(b"<"):
-            self._fault = StreamFault(
-                message="the address answers with a web page, not with a model's reply",
-                code="html_body",
-                detail=body[:2000].decode("utf-8", "replace"),
-            )
+            self._fault = fault_of_page(body)
             return
         self._take(SseEvent(body), parts)
         if (
