@@ -1,28 +1,34 @@
 """Turn any history into a Chat Completions request that no provider refuses for its shape.
 
 Pure. The same history gives the same bytes, so that a provider can cache the common beginning.
-Reasoning is not sent back on this wire; files are named, not sent.
+Reasoning and what providers executed themselves have no place on this wire and are not sent back.
 """
 
-import re
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
-import msgspec
-
-from engine.chat.content import Author, ToolCallPart, ToolResultPart
-from engine.models.call_assembly import is_json_object
-from engine.models.call_pairs import ModelTurn, PersonTurn, Turn, paired_turns
+from engine.models.attachments import FileKind, GivenFile
+from engine.models.call_pairs import ModelTurn, PairedCall, PersonTurn, Turn, paired_turns
 from engine.models.model import ModelPrompt
 from engine.models.surrogates import encoded
 from engine.models.tool_schema import tool_definitions
+from engine.models.words import (
+    CONTINUE,
+    args_on_wire,
+    as_said_by,
+    data_url,
+    person_said,
+    result_text,
+    tool_name_on_wire,
+)
 
-CONTINUE: Final = "Continue."
-"""Said where the last word is the model's own: many providers refuse to answer themselves."""
-
-NAME_CHARACTERS_MAX: Final = 64
-_AUTHOR_CHARACTERS_MAX: Final = 80
-
-_ODD_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+__all__ = [
+    "CONTINUE",
+    "as_said_by",
+    "request_body",
+    "request_messages",
+    "result_text",
+    "tool_name_on_wire",
+]
 
 
 def request_body(
@@ -53,23 +59,25 @@ def request_messages(prompt: ModelPrompt) -> list[dict[str, Any]]:
     system = "\n\n".join(text for text in (prompt.system.strip(), system_rows) if text)
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for turn in turns:
-        messages.extend(_wire(turn))
+        messages.extend(_wire(turn, prompt))
     if not messages or messages[-1]["role"] in ("system", "assistant"):
         messages.append({"role": "user", "content": CONTINUE})
     return messages
 
 
-def _wire(turn: Turn) -> list[dict[str, Any]]:
+def _wire(turn: Turn, prompt: ModelPrompt) -> list[dict[str, Any]]:
     match turn:
         case PersonTurn():
-            return [{"role": "user", "content": _person_text(turn)}]
+            return [{"role": "user", "content": _person_content(turn, prompt)}]
         case ModelTurn() if not turn.calls:
             return [{"role": "assistant", "content": turn.text}] if turn.text else []
         case ModelTurn():
             message = {
                 "role": "assistant",
                 "content": turn.text or None,
-                "tool_calls": [_wire_call(i, call) for i, call in turn.calls.items()],
+                "tool_calls": [
+                    _wire_call(part) for part in turn.said if isinstance(part, PairedCall)
+                ],
             }
             results = [
                 {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
@@ -80,36 +88,24 @@ def _wire(turn: Turn) -> list[dict[str, Any]]:
             assert_never(turn)
 
 
-def _person_text(turn: PersonTurn) -> str:
-    lines = [turn.text] if turn.text.strip() else []
-    lines += [f"[file: {file.name} ({file.media_type})]" for file in turn.files]
-    return as_said_by(turn.author, "\n".join(lines))
+def _person_content(turn: PersonTurn, prompt: ModelPrompt) -> str | list[dict[str, Any]]:
+    text, files = person_said(turn, prompt)
+    if not files:
+        return text
+    return [{"type": "text", "text": text}, *(_wire_file(file) for file in files)]
 
 
-def as_said_by(author: Author | None, text: str) -> str:
-    """A person's words with the name before them, so that the model tells people apart."""
-    name = ""
-    if author is not None:
-        name = " ".join(author.name.split())[:_AUTHOR_CHARACTERS_MAX]
-    return f"{name}: {text}" if name else text
+def _wire_file(file: GivenFile) -> dict[str, Any]:
+    match file.kind:
+        case FileKind.IMAGE:
+            return {"type": "image_url", "image_url": {"url": data_url(file)}}
+        case FileKind.PDF:
+            named = {"filename": file.name or "file.pdf", "file_data": data_url(file)}
+            return {"type": "file", "file": named}
+        case _:
+            assert_never(file.kind)
 
 
-def tool_name_on_wire(name: str) -> str:
-    """A tool's name as every provider accepts it."""
-    return _ODD_IN_NAME.sub("_", name)[:NAME_CHARACTERS_MAX] or "unknown_tool"
-
-
-def _wire_call(call_id: str, call: ToolCallPart) -> dict[str, Any]:
-    name = tool_name_on_wire(call.tool_name)
-    args = call.args if is_json_object(call.args) else "{}"
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": args}}
-
-
-def result_text(result: ToolResultPart) -> str:
-    """Return a result as the model reads it: text as it is, anything else as JSON; never empty."""
-    value = result.result
-    if isinstance(value, str):
-        if result.is_error:
-            return result_text(msgspec.structs.replace(result, result={"error": value}))
-        return value if value.strip() else "(empty result)"
-    return encoded(value).decode()
+def _wire_call(part: PairedCall) -> dict[str, Any]:
+    name, args = tool_name_on_wire(part.call.tool_name), args_on_wire(part.call.args)
+    return {"id": part.call_id, "type": "function", "function": {"name": name, "arguments": args}}
