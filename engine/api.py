@@ -12,11 +12,13 @@ from engine.chat.actions import RequiredAction
 from engine.chat.changes import ChatChange
 from engine.chat.commands import CreateChat, UserCommand
 from engine.chat.content import Message, QueuedMessage
-from engine.chat.decision import Refusal
+from engine.chat.decision import LimitReached, Refusal, RefusalReason
 from engine.chat.ids import ActionId, ChatId, MessageId
+from engine.chat.spending import limit_sentence
 from engine.chat.view import ChatView
 from engine.store.bindings import Binding, Bindings
 from engine.store.chat_machine import ChatMachine
+from engine.store.configuration import ConfigurationVersion
 from engine.store.deliveries import Deliveries, Delivery
 from engine.store.errors import StoreError, StoreUnavailable
 from engine.store.inbox import (
@@ -33,7 +35,17 @@ from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool
 from engine.store.receipts import Receipt, Receipts, ReceiptState
 from engine.store.rows import ChatCursor, ChatRows, MessageRef, QueuedRef
+from engine.store.spend_limits import (
+    LIMIT_MICROS_MAX,
+    LimitSubject,
+    PeopleGroup,
+    SpendLimit,
+    SpendLimits,
+    Unchanged,
+)
+from engine.store.spending import Spending, SpendStatus
 from engine.store.tokens import TokenInfo, Tokens
+from engine.store.usage import Usage
 from engine.stream.errors import ChatMissing
 from engine.stream.follower import ChatFollower
 from engine.stream.relay import Relay
@@ -42,6 +54,7 @@ from engine.stream.sync import FROM_THE_START
 from engine.tools.dynamic import DynamicToolInvalid, parse_dynamic_tools
 
 __all__ = [
+    "LIMIT_MICROS_MAX",
     "AfterFailure",
     "Applied",
     "Backlog",
@@ -55,15 +68,20 @@ __all__ = [
     "Engine",
     "Existing",
     "InboxEvent",
+    "LimitSubject",
     "MessageRef",
+    "PeopleGroup",
     "QueuedRef",
     "Receipt",
     "ReceiptState",
     "Received",
+    "SpendLimit",
+    "SpendStatus",
     "StoreError",
     "StoreUnavailable",
     "TokenInfo",
     "Twin",
+    "Unchanged",
     "check_dynamic_tools",
 ]
 
@@ -86,6 +104,10 @@ class Engine:
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
+        self.configuration = ConfigurationVersion(pool)
+        self.spending = Spending(pool, self.configuration, clock)
+        self.limits = SpendLimits(pool, self.configuration)
+        self.usage = Usage(pool)
         self.stream = StreamLoop(reader=self.rows, relay=relay)
         self._on_change: tuple[OnChange, ...] = ()
         self._on_inbox: tuple[OnInbox, ...] = ()
@@ -93,11 +115,18 @@ class Engine:
     # -- chats -----------------------------------------------------------------------------------
 
     async def create_chat(self, command: CreateChat) -> Created | Existing | Refusal:
-        """Create a chat with its first message; it runs at once."""
+        """Create a chat with its first message; it runs at once, unless a limit is used up."""
+        if reached := await self.spending.check_create(command):
+            return _over(reached)
         return await self.machine.create(command)
 
     async def submit(self, chat_id: ChatId, command: UserCommand) -> Applied | Refusal | None:
-        """Carry out a person's command, wholly or not at all. None: no such chat."""
+        """Carry out a person's command, wholly or not at all. None: no such chat.
+
+        Where a limit is used up, messages and edits are refused. What is queued already is answered.
+        """
+        if reached := await self.spending.check_submit(chat_id, command):
+            return _over(reached)
         return await self.machine.submit(chat_id, command)
 
     async def read_chat(self, chat_id: ChatId) -> ChatView | None:
@@ -193,6 +222,10 @@ class Engine:
         self.relay.publish_change(change)
         for tell in self._on_change:
             tell(change)
+
+
+def _over(reached: LimitReached) -> Refusal:
+    return Refusal(reason=RefusalReason.USAGE_LIMIT, detail=limit_sentence(reached), limit=reached)
 
 
 def check_dynamic_tools(raw: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
