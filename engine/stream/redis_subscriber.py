@@ -117,7 +117,7 @@ class RedisSubscriber:
             for command, wanted in (("SUBSCRIBE", True), ("UNSUBSCRIBE", False)):
                 channels = (channel for channel, is_wanted in asked.items() if is_wanted is wanted)
                 for some in _batches(channels):
-                    await connection.send_command(command, *some)
+                    await send(connection, command, *some)
 
     async def _read(self, connection: AbstractConnection) -> None:
         asked_for_a_word = False
@@ -128,7 +128,7 @@ class RedisSubscriber:
                 if asked_for_a_word:
                     raise ConnectionError("the server no longer answers")
                 asked_for_a_word = True
-                await connection.send_command("PING")
+                await send(connection, "PING")
                 continue
             asked_for_a_word = False
             if reply[0] == b"message":
@@ -176,6 +176,15 @@ class RedisSubscriber:
         waiter = self._waiters.pop(channel, None)
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
+
+
+async def send(connection: AbstractConnection, *command: str | bytes) -> None:
+    """Send a command on a connection that somebody else reads. A closed one is a ConnectionError."""
+    try:
+        await connection.send_command(*command)
+    except AttributeError as error:
+        # The reader has closed it meanwhile, and the library has forgotten what it writes to.
+        raise ConnectionError("the connection was closed while a command was sent") from error
 
 
 def _batches(channels: Iterable[bytes]) -> Iterable[list[bytes]]:

@@ -6,9 +6,13 @@ from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from redis.asyncio import ConnectionPool
+from redis.exceptions import RedisError
+
 from engine.chat.changes import ChatChange, Episode
 from engine.chat.ids import ChatId
 from engine.stream.events import TextDelta
+from engine.stream.redis_subscriber import send
 from engine.stream.relay_redis import RedisRelay
 from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat
@@ -239,6 +243,23 @@ async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisS
         await until(lambda: woken == [change])
         unsubscribe()
         witness.subscription.close()
+
+
+async def test_a_connection_that_closes_under_a_command_is_a_lost_connection(
+    redis: RedisServer,
+) -> None:
+    """Whatever moment it closes at: an unknown exception would end the whole process."""
+    pool = ConnectionPool.from_url(redis.url, socket_timeout=5)
+    for moment in range(8):
+        connection = pool.make_connection()
+        await connection.connect()
+        sending = asyncio.create_task(send(connection, "SUBSCRIBE", b"harbour"))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        await connection.disconnect(nowait=True)
+        with suppress(RedisError, OSError):
+            await sending
+        await connection.disconnect(nowait=True)
 
 
 async def test_a_server_that_falls_silent_is_left(redis: RedisServer) -> None:
