@@ -13,6 +13,7 @@ from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnLimits, TurnPorts
 from engine.api import Engine
 from engine.models.client import model_session
+from engine.store.files import FileLimits
 from engine.store.ledger import Ledger
 from engine.store.migrate import migrate
 from engine.store.pool import Pool, open_pool
@@ -62,7 +63,7 @@ async def open_replica(
     for name in await migrate(pool):
         say(f"Applied migration {name}.")
     relay = _open_relay(stack, tasks, settings)
-    engine = Engine(pool, relay)
+    engine = Engine(pool, relay, file_limits=_file_limits(settings))
     tasks.start(engine.stream.run(), name="stream")
     worker = None
     if works:
@@ -71,7 +72,7 @@ async def open_replica(
             brains = build_brains(settings, load_bots(settings.bots_dir), session)
         worker = _make_worker(settings, engine, pool, brains)
         tasks.start(worker.run(), name="worker")
-        housekeeper = Housekeeper(engine.leases, engine.inbox)
+        housekeeper = Housekeeper(engine.leases, engine.inbox, engine.files)
         tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
     return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
@@ -89,6 +90,14 @@ def _open_relay(stack: AsyncExitStack, tasks: Background, settings: Settings) ->
     return relay
 
 
+def _file_limits(settings: Settings) -> FileLimits:
+    return FileLimits(
+        bytes_max=settings.files.bytes_max,
+        organization_bytes_max=settings.files.organization_bytes_max,
+        retention_days=settings.files.retention_days,
+    )
+
+
 def _make_worker(settings: Settings, engine: Engine, pool: Pool, brains: Brains) -> Worker:
     limits = TurnLimits(
         action_timeout_seconds=settings.tools.action_timeout_seconds,
@@ -96,7 +105,7 @@ def _make_worker(settings: Settings, engine: Engine, pool: Pool, brains: Brains)
         steps_max=settings.worker.steps_max,
     )
     ports = TurnPorts(
-        store=PatientStore(engine.machine, engine.rows, Ledger(pool)),
+        store=PatientStore(engine.machine, engine.rows, Ledger(pool), engine.files),
         relay=engine.relay,
         now=lambda: datetime.now(UTC),
         limits=limits,

@@ -185,6 +185,21 @@ class ToolsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSettings:
+    """Files of chats, kept in the database. A file that no message names goes after a day."""
+
+    bytes_max: int = setting(
+        10_485_760, "Largest file; a larger one gets 413.", at_least=1024, at_most=104_857_600
+    )
+    organization_bytes_max: int = setting(
+        0, "Most bytes kept for one organization; 0 is any number.", at_least=0, at_most=2**50
+    )
+    retention_days: int = setting(
+        0, "Days after which a file is removed, sent or not; 0 is never.", at_least=0, at_most=36_500
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSettings:
     """Live parts on their way to readers."""
 
@@ -300,6 +315,7 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     tools: ToolsSettings = field(default_factory=ToolsSettings)
+    files: FilesSettings = field(default_factory=FilesSettings)
     stream: StreamSettings = field(default_factory=StreamSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     slack: SlackSettings = field(default_factory=SlackSettings)

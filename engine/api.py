@@ -11,9 +11,10 @@ from uuid import UUID
 from engine.chat.actions import RequiredAction
 from engine.chat.changes import ChatChange
 from engine.chat.commands import CreateChat, UserCommand
-from engine.chat.content import Message, QueuedMessage
+from engine.chat.content import Author, Message, QueuedMessage
 from engine.chat.decision import LimitReached, Refusal, RefusalReason
-from engine.chat.ids import ActionId, ChatId, MessageId
+from engine.chat.files import FileInfo, FileRefusal, NewFile, StoredFile
+from engine.chat.ids import ActionId, ChatId, FileId, MessageId
 from engine.chat.spending import limit_sentence
 from engine.chat.view import ChatView
 from engine.store.bindings import Binding, Bindings
@@ -21,6 +22,7 @@ from engine.store.chat_machine import ChatMachine
 from engine.store.configuration import ConfigurationVersion
 from engine.store.deliveries import Deliveries, Delivery
 from engine.store.errors import StoreError, StoreUnavailable
+from engine.store.files import FileLimits, Files
 from engine.store.inbox import (
     AfterFailure,
     Backlog,
@@ -93,7 +95,12 @@ class Engine:
     """One replica's engine without its worker. Shared by all adapters of the process."""
 
     def __init__(
-        self, pool: Pool, relay: Relay, *, clock: Callable[[], datetime] | None = None
+        self,
+        pool: Pool,
+        relay: Relay,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        file_limits: FileLimits | None = None,
     ) -> None:
         self.relay = relay
         self.machine = ChatMachine(pool, self._publish, clock)
@@ -104,6 +111,7 @@ class Engine:
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
+        self.files = Files(pool, file_limits)
         self.configuration = ConfigurationVersion(pool)
         self.spending = Spending(pool, self.configuration, clock)
         self.limits = SpendLimits(pool, self.configuration)
@@ -189,6 +197,39 @@ class Engine:
             self._on_change = tuple(other for other in self._on_change if other != callback)
 
         return remove
+
+    # -- files -----------------------------------------------------------------------------------
+
+    async def store_file(
+        self, file: NewFile, *, by: Author | None = None
+    ) -> FileInfo | FileRefusal:
+        """Store a file for a message to come. It goes after a day unless one names it."""
+        return await self.files.put(file, created_by=by)
+
+    async def read_file(self, file_id: FileId) -> StoredFile | None:
+        """A file with its bytes. None: there is none, any more."""
+        return await self.files.read(file_id)
+
+    async def find_files(self, file_ids: Iterable[FileId]) -> Mapping[FileId, FileInfo]:
+        """Those of the files that there are, without their bytes."""
+        return await self.files.read_infos(file_ids)
+
+    async def list_files(self, chat_id: ChatId) -> Sequence[FileInfo]:
+        """The files of a chat's messages, oldest first."""
+        return await self.files.list_of_chat(chat_id)
+
+    # -- notifications ---------------------------------------------------------------------------
+
+    async def claim_notifications(
+        self, platform: str, installation: str, *, claim: UUID, limit: int, seconds: float
+    ) -> Sequence[Notification]:
+        """Take what owners of an installation's chats are to be told, for so long, oldest first.
+
+        What became of each is told to `notifications`, under the same claim.
+        """
+        return await self.notifications.claim_ready(
+            platform, installation, claim=claim, limit=limit, seconds=seconds
+        )
 
     # -- the inbox -------------------------------------------------------------------------------
 

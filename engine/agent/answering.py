@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from engine.agent.brain import Equipment
 from engine.agent.live_parts import live_parts
-from engine.agent.prompt import compose_prompt
+from engine.agent.prompt import compose_prompt, plan_prompt_files
 from engine.agent.turn_state import TurnState
 from engine.chat.commands import RecordAttempt, RecordRetry
 from engine.chat.errors import ChatError, RetryState
@@ -47,7 +47,10 @@ async def _attempt(state: TurnState, equipment: Equipment) -> StreamResult:
 async def _ask(state: TurnState, equipment: Equipment) -> ModelStream:
     """The answer to come. The history is not held any longer: an answer may take minutes."""
     messages = await state.read_history()
-    return equipment.brain.model.stream(compose_prompt(equipment.brain, messages, equipment.tools))
+    plan = plan_prompt_files(equipment.brain, messages)
+    files = plan.all_files(await state.ports.store.read_files(plan) if plan.needs_reading else {})
+    prompt = compose_prompt(equipment.brain, messages, equipment.tools, files)
+    return equipment.brain.model.stream(prompt)
 
 
 def _delay(state: TurnState, failure: ModelFailure, failures: int) -> float | None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from engine.agent.brain import Equipment
 from engine.agent.gate import StopReason
@@ -15,7 +16,7 @@ from engine.chat.content import ToolCallPart, ToolResultPart
 from engine.chat.decision import Refusal
 from engine.chat.ids import MessageId
 from engine.chat.snapshot import Executor
-from engine.chat.synthetic import result_message
+from engine.chat.synthetic import result_message, without_files
 from engine.store.errors import StoreError
 from engine.tools.invocation import Invoker
 from engine.tools.truncation import result_budget
@@ -76,7 +77,9 @@ class Calling:
             raise Overtaken(Refusal(reason=LOST))
         invoker = Invoker(
             chat_id=chat_id,
+            organization_id=state.snapshot.organization_id,
             tools=self._tools,
+            keep_file=partial(store.keep_file, state.snapshot.organization_id, chat_id),
             result_bytes_max=result_budget(self._brain.context_limit),
         )
         writer = state.open_episode()
@@ -84,7 +87,7 @@ class Calling:
         async def run(call: ToolCallPart) -> None:
             result = await invoker.run(call)
             state.results.append(result)
-            writer.append((result,))
+            writer.append((without_files(result),))
             if call.tool_call_id not in risky:
                 return
             try:
@@ -111,6 +114,7 @@ class Calling:
             open_calls=tuple(open_call(call, self._tools) for call in calls),
             actions=tuple(new_action(call, self._tools) for call in calls),
             deadline_at=state.ports.now() + timedelta(seconds=min(seconds)),
+            notify=state.has_taken_long,
         )
 
     def _timeout_seconds(self, call: ToolCallPart) -> float:

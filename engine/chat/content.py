@@ -68,17 +68,6 @@ class ToolCallPart(
     args: str = "{}"
 
 
-class ToolResultPart(
-    Struct, frozen=True, kw_only=True, tag="tool-result", tag_field="type", omit_defaults=True
-):
-    """The one result of a call. `result` is any JSON value."""
-
-    tool_call_id: ToolCallId
-    tool_name: str
-    result: Any
-    is_error: bool = False
-
-
 class FilePart(Struct, frozen=True, kw_only=True, tag="file", tag_field="type", omit_defaults=True):
     """A file of a message. `size` in bytes. Without a `file_id` it is only named to the model."""
 
@@ -86,6 +75,21 @@ class FilePart(Struct, frozen=True, kw_only=True, tag="file", tag_field="type", 
     media_type: str
     size: int | None = None
     file_id: FileId | None = None
+
+
+class ToolResultPart(
+    Struct, frozen=True, kw_only=True, tag="tool-result", tag_field="type", omit_defaults=True
+):
+    """The one result of a call. `result` is any JSON value.
+
+    `files` came with it, for people; in a message they stand behind it as parts of their own.
+    """
+
+    tool_call_id: ToolCallId
+    tool_name: str
+    result: Any
+    is_error: bool = False
+    files: tuple[FilePart, ...] = ()
 
 
 class ProviderPart(

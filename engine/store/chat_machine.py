@@ -15,7 +15,7 @@ from datetime import datetime
 from inspect import isawaitable
 
 from engine.chat.changes import ChatChange
-from engine.chat.commands import Command, CreateChat
+from engine.chat.commands import Command, CreateChat, WorkerCommand
 from engine.chat.content import NewMessage
 from engine.chat.decide import decide, first_messages
 from engine.chat.decision import Effect, Refusal
@@ -23,6 +23,7 @@ from engine.chat.ids import ChatId, MessageId
 from engine.chat.snapshot import ChatStatus, Snapshot
 from engine.store.apply_writes import apply_decision
 from engine.store.errors import StoreUnavailable
+from engine.store.file_links import contents_of, link_files
 from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool, Row, Transaction
 from engine.store.queries import query
@@ -73,13 +74,22 @@ class ChatMachine:
             return messages
         async with self._announcing() as announcement, self._pool.transaction() as transaction:
             row = await _insert_chat(transaction, command)
-            if row is None:
+            refusal = (
+                None
+                if row is None
+                else await link_files(
+                    transaction, command.chat_id, command.organization_id, (command.content,)
+                )
+            )
+            if row is None or refusal is not None:
                 transaction.give_up()
             else:
                 ids = await _insert_first(transaction, command, messages)
                 announcement.of(transaction, _first_change(command, row))
         if row is None:
             return await self._existing(command)
+        if refusal is not None:
+            return refusal
         return Created(chat_id=command.chat_id, message_ids=ids)
 
     async def submit(self, chat_id: ChatId, command: Command) -> Applied | Refusal | None:
@@ -100,6 +110,16 @@ class ChatMachine:
             if decision.effect is Effect.DUPLICATE:
                 transaction.give_up()
                 return Applied(effect=Effect.DUPLICATE, snapshot=_before(snapshot))
+            refusal = await link_files(
+                transaction,
+                chat_id,
+                snapshot.organization_id,
+                contents_of(decision.writes),
+                is_lenient=isinstance(command, WorkerCommand),
+            )
+            if refusal is not None:
+                transaction.give_up()
+                return refusal
             applied = await apply_decision(transaction, snapshot, decision)
             announcement.of(transaction, _change(applied.snapshot, wake=decision.wake))
         return applied

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from engine.chat.content import ToolCallPart, ToolResultPart
-from engine.chat.ids import ChatId
-from engine.tools.registry import LocalTool, ToolContext, ToolSet
+from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, OrganizationId
+from engine.tools.registry import KeepFile, LocalTool, ToolContext, ToolOutput, ToolSet
 from engine.tools.truncation import truncate_result, truncate_text
 
 CALL_TIMEOUT_SECONDS = 60.0
@@ -28,6 +28,8 @@ class Invoker:
     chat_id: ChatId
     tools: ToolSet
     result_bytes_max: int
+    organization_id: OrganizationId = DEFAULT_ORGANIZATION
+    keep_file: KeepFile | None = None
 
     async def run(self, call: ToolCallPart) -> ToolResultPart:
         """The result of one call; never raises but for cancellation."""
@@ -43,12 +45,17 @@ class Invoker:
         self, tool: LocalTool, call: ToolCallPart, args: dict[str, Any]
     ) -> ToolResultPart:
         seconds = tool.definition.timeout_seconds or CALL_TIMEOUT_SECONDS
-        context = ToolContext(chat_id=self.chat_id, tool_call_id=call.tool_call_id)
+        context = ToolContext(
+            chat_id=self.chat_id,
+            tool_call_id=call.tool_call_id,
+            organization_id=self.organization_id,
+            keep_file=self.keep_file,
+        )
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
-                value = await tool.run(args, context)
-            result, cut = truncate_result(storable(value), self.result_bytes_max)
+                output = _output_of(await tool.run(args, context))
+            result, cut = truncate_result(storable(output.result), self.result_bytes_max)
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
@@ -65,7 +72,10 @@ class Invoker:
             }
             log.info("A tool's result was cut.", extra=extra)
         return ToolResultPart(
-            tool_call_id=call.tool_call_id, tool_name=call.tool_name, result=result
+            tool_call_id=call.tool_call_id,
+            tool_name=call.tool_name,
+            result=result,
+            files=output.files,
         )
 
     def _failed(
@@ -106,6 +116,10 @@ def error_result(call: ToolCallPart, text: str) -> ToolResultPart:
         result={"error": text},
         is_error=True,
     )
+
+
+def _output_of(value: Any) -> ToolOutput:
+    return value if isinstance(value, ToolOutput) else ToolOutput(result=value)
 
 
 def _is_cancelled() -> bool:

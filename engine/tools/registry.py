@@ -4,20 +4,36 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.chat.ids import ChatId
+from engine.chat.content import FilePart
+from engine.chat.files import FileInfo, FileRefusal, NewFile
+from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, OrganizationId
 from engine.tools.definition import ToolDefinition
+
+KeepFile = Callable[[NewFile], Awaitable[FileInfo | FileRefusal]]
+"""Stores a file for the chat that a call belongs to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Where a call comes from."""
+    """Where a call comes from. `keep_file` None: there is no place for files."""
 
     chat_id: ChatId
     tool_call_id: str
+    organization_id: OrganizationId = DEFAULT_ORGANIZATION
+    keep_file: KeepFile | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """A result with files for people. `result` is any JSON value or text, for the model."""
+
+    result: Any
+    files: tuple[FilePart, ...] = ()
 
 
 ToolFunction = Callable[[Mapping[str, Any], ToolContext], Awaitable[Any]]
-"""Runs one call: arguments in, any JSON value or text out. Raising gives the model the error."""
+"""Runs one call: arguments in, any JSON value, text or ToolOutput out. Raising gives the model the
+error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,10 @@ import logging
 from uuid import UUID, uuid4
 
 from engine.store.errors import StoreError
+from engine.store.files import Files
 from engine.store.inbox import Inbox
 from engine.store.leases import Leases
+from engine.store.notifications import Notifications
 
 log = logging.getLogger(__name__)
 
@@ -19,10 +21,18 @@ class Housekeeper:
     """Keeps the tables that only grow within bounds. A round that fails is tried again next time."""
 
     def __init__(
-        self, leases: Leases, inbox: Inbox, *, round_seconds: float = ROUND_SECONDS
+        self,
+        leases: Leases,
+        inbox: Inbox,
+        files: Files | None = None,
+        notifications: Notifications | None = None,
+        *,
+        round_seconds: float = ROUND_SECONDS,
     ) -> None:
         self._leases = leases
         self._inbox = inbox
+        self._files = files
+        self._notifications = notifications
         self._round_seconds = round_seconds
         self._owner: UUID = uuid4()
 
@@ -43,4 +53,8 @@ class Housekeeper:
         removed = await self._leases.forget_heartbeats()
         while some := await self._inbox.purge():
             removed += some
+        while self._files is not None and (some := await self._files.forget_due()):
+            removed += some
+        if self._notifications is not None:
+            removed += await self._notifications.clean_up()
         return removed

@@ -6,15 +6,18 @@ the history that it was made from: had the first try been stored, the second is 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from engine.chat.commands import Command
 from engine.chat.content import ToolResultPart
 from engine.chat.decision import Refusal, RefusalReason
-from engine.chat.ids import ChatId, MessageId, RunnerId, ToolCallId
+from engine.chat.files import FileInfo, FileRefusal, NewFile
+from engine.chat.ids import ChatId, FileId, MessageId, OrganizationId, RunnerId, ToolCallId
+from engine.models.attachments import HEAD_BYTES, FileData, FilePlan
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
+from engine.store.files import Files
 from engine.store.ledger import Ledger, LedgerEntry
 from engine.store.outcomes import Applied
 from engine.store.rows import ChatRows, Prompt
@@ -31,8 +34,9 @@ log = logging.getLogger(__name__)
 class PatientStore:
     """Everything a turn stores and reads. Raises StoreUnavailable only after about two minutes."""
 
-    def __init__(self, machine: ChatMachine, rows: ChatRows, ledger: Ledger) -> None:
+    def __init__(self, machine: ChatMachine, rows: ChatRows, ledger: Ledger, files: Files) -> None:
         self._machine = machine
+        self._files = files
         self._rows = rows
         self._ledger = ledger
 
@@ -45,6 +49,22 @@ class PatientStore:
         """What the model is told; of a chat that is gone, nothing."""
         prompt = await _patiently(lambda: self._rows.read_prompt(chat_id))
         return prompt or Prompt(history_version=0, generation_attempt=0, messages=())
+
+    async def read_files(self, plan: FilePlan) -> Mapping[FileId, FileData]:
+        """The files that a request needs."""
+        found = await _patiently(lambda: self._files.read_many(plan.whole, plan.heads, HEAD_BYTES))
+        return {
+            file_id: FileData(media_type=file.info.media_type, data=file.data)
+            for file_id, file in found.items()
+        }
+
+    async def keep_file(
+        self, organization_id: OrganizationId, chat_id: ChatId, file: NewFile
+    ) -> FileInfo | FileRefusal:
+        """Store what a tool has made. Once more after a lost answer: the first one goes by itself."""
+        return await _patiently(
+            lambda: self._files.put(file, organization_id=organization_id, chat_id=chat_id)
+        )
 
     async def read_ledger(self, chat_id: ChatId, message_id: MessageId) -> Sequence[LedgerEntry]:
         """How far the reserved calls of a message came."""
