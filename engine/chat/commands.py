@@ -194,21 +194,42 @@ class CommitStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnterRequiresAction:
-    """Store what is done and wait for answers from outside until `deadline_at`."""
+    """Store what is done and wait for answers from outside until `deadline_at`.
+
+    `notify`: the owner has waited long and is told, if people are asked.
+    """
 
     fence: Fence
     messages: tuple[NewMessage, ...]
     open_calls: tuple[OpenCall, ...]
     actions: tuple[NewAction, ...]
     deadline_at: datetime
+    notify: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishTurn:
-    """The turn is over; the head of the queue, if any, is next."""
+    """The turn is over; the head of the queue, if any, is next.
+
+    `notify`: the owner has waited long and is told, unless the chat goes on at once.
+    """
 
     fence: Fence
     messages: tuple[NewMessage, ...] = ()
+    notify: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactHistory:
+    """Store a summary, and what people are told of it.
+
+    `ends_turn`: the turn is over as well; `notify` is then what it is to FinishTurn.
+    """
+
+    fence: Fence
+    messages: tuple[NewMessage, ...]
+    ends_turn: bool = False
+    notify: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,11 +242,15 @@ class FinishInterruption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishError:
-    """The turn failed. The chat is usable again with the next message."""
+    """The turn failed. The chat is usable again with the next message.
+
+    `notify`: the owner has waited long and is told, unless somebody had stopped the turn.
+    """
 
     fence: Fence
     error: ChatError
     messages: tuple[NewMessage, ...] = ()
+    notify: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +298,7 @@ WorkerCommand = (
     CommitStep
     | EnterRequiresAction
     | FinishTurn
+    | CompactHistory
     | FinishInterruption
     | FinishError
     | RecordAttempt

@@ -26,6 +26,7 @@ from engine.chat.decide_messages import (
 )
 from engine.chat.decide_worker import (
     decide_commit_step,
+    decide_compact_history,
     decide_enter_requires_action,
     decide_finish_error,
     decide_finish_interruption,
@@ -53,6 +54,7 @@ _RULES: dict[type, Callable[[Snapshot, Any], Decision | Refusal]] = {
     c.CommitStep: decide_commit_step,
     c.EnterRequiresAction: decide_enter_requires_action,
     c.FinishTurn: decide_finish_turn,
+    c.CompactHistory: decide_compact_history,
     c.FinishInterruption: decide_finish_interruption,
     c.FinishError: decide_finish_error,
     c.RecordAttempt: decide_record_attempt,

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from engine.chat.commands import (
     CommitStep,
+    CompactHistory,
     EnterRequiresAction,
     Fence,
     FinishError,
@@ -16,12 +17,14 @@ from engine.chat.commands import (
 from engine.chat.content import NewMessage
 from engine.chat.decide_messages import call_ids, without_calls
 from engine.chat.decision import ChatRow, Decision, Refusal, RefusalReason, decision
-from engine.chat.snapshot import ChatStatus, Snapshot
+from engine.chat.notification import NotificationKind
+from engine.chat.snapshot import ChatStatus, Executor, Snapshot
 from engine.chat.synthetic import INTERRUPTED_IN_RUN, NO_RESULT, error_results, settle
 from engine.chat.writes import (
     InsertMessages,
     OpenActions,
     PromoteQueued,
+    QueueNotification,
     ReserveToolCalls,
     Write,
 )
@@ -61,18 +64,38 @@ def decide_enter_requires_action(
     ids = call_ids(asked)
     actions = tuple(action for action in command.actions if action.tool_call_id in ids)
     row = row.to(ChatStatus.REQUIRES_ACTION)
-    return decision(snapshot, row, *writes, OpenActions(actions=actions))
+    asks_people = any(action.executor is Executor.PEOPLE for action in actions)
+    told = _tell(NotificationKind.NEEDS_ANSWER, wanted=command.notify and asks_people)
+    return decision(snapshot, row, *writes, OpenActions(actions=actions), *told)
 
 
 def decide_finish_turn(snapshot: Snapshot, command: FinishTurn) -> Decision | Refusal:
     """End the turn; with a queue the same runner goes on to its head."""
     if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
         return refusal
+    return _end_turn(snapshot, command.messages, notify=command.notify)
+
+
+def decide_compact_history(snapshot: Snapshot, command: CompactHistory) -> Decision | Refusal:
+    """Store the summary and go on, or end the turn with it: never one without the other."""
+    if refusal := refuse_overtaken(snapshot, command.fence, ChatStatus.RUNNING):
+        return refusal
+    if command.ends_turn:
+        return _end_turn(snapshot, command.messages, notify=command.notify)
     writes = _put_away(snapshot, command.messages, NO_RESULT)
+    row = replace(without_calls(ChatRow.of(snapshot)), retry=None, compaction_requested=False)
+    return decision(snapshot, row, *writes)
+
+
+def _end_turn(
+    snapshot: Snapshot, messages: tuple[NewMessage, ...], *, notify: bool = False
+) -> Decision:
+    writes = _put_away(snapshot, messages, NO_RESULT)
     row = replace(without_calls(ChatRow.of(snapshot)), retry=None, compaction_requested=False)
     if snapshot.queue:
         return decision(snapshot, row, *writes, PromoteQueued())
-    return decision(snapshot, row.to(ChatStatus.WAITING), *writes)
+    told = _tell(NotificationKind.FINISHED, wanted=notify)
+    return decision(snapshot, row.to(ChatStatus.WAITING), *writes, *told)
 
 
 def decide_finish_interruption(
@@ -102,7 +125,10 @@ def decide_finish_error(snapshot: Snapshot, command: FinishError) -> Decision | 
     messages = command.messages if known or snapshot.status is ChatStatus.INTERRUPTING else ()
     writes = _put_away(snapshot, messages, NO_RESULT)
     row = replace(without_calls(ChatRow.of(snapshot)), last_error=command.error)
-    return decision(snapshot, row.to(ChatStatus.ERROR), *writes)
+    # Whoever has stopped a turn is there and sees what became of it.
+    wanted = command.notify and snapshot.status is ChatStatus.RUNNING
+    told = _tell(NotificationKind.FAILED, wanted=wanted)
+    return decision(snapshot, row.to(ChatStatus.ERROR), *writes, *told)
 
 
 def decide_record_attempt(snapshot: Snapshot, command: RecordAttempt) -> Decision | Refusal:
@@ -144,6 +170,10 @@ def _put_away(snapshot: Snapshot, messages: tuple[NewMessage, ...], text: str) -
     """Insert what is done, and a result with `text` for every call left without one."""
     settled, open_calls = settle(snapshot.open_calls, messages, text)
     return _insert((*settled, *error_results(open_calls, text)))
+
+
+def _tell(kind: NotificationKind, *, wanted: bool) -> tuple[Write, ...]:
+    return (QueueNotification(kind=kind),) if wanted else ()
 
 
 def _insert(messages: tuple[NewMessage, ...]) -> tuple[Write, ...]:

@@ -4,7 +4,7 @@ Theory of operation. TABLE maps a kind of command and a state to the set of its 
 outcome is the state that the chat is in afterwards, or the reason of a refusal. A decision with any
 other outcome is a mistake, and so is an outcome listed here that nothing can bring about: the tests
 walk every cell both ways. A kind is a command's class name; SendMessage is split by what it does to
-a busy chat, EditMessage by whether it answers anew.
+a busy chat, EditMessage by whether it answers anew, CompactHistory by whether it ends the turn.
 
 The states are those of state.py: the status's letter (W waiting, E error, R running,
 I interrupting, A requires action), X if archived, then 1 if messages wait in the queue and 0 if none
@@ -124,6 +124,16 @@ EnterRequiresAction
     R1: A1
     I IX0 IX1: status_changed
 FinishTurn
+    any: lease_lost
+    R: history_changed
+    R0: W0
+    R1: R0 R1
+    I IX0 IX1: status_changed
+CompactHistory and on
+    any: lease_lost
+    R: = history_changed
+    I IX0 IX1: status_changed
+CompactHistory and end
     any: lease_lost
     R: history_changed
     R0: W0

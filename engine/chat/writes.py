@@ -7,6 +7,7 @@ from typing import Any
 from engine.chat.commands import NewAction, Reservation
 from engine.chat.content import Author, Content, NewMessage
 from engine.chat.ids import MessageId, QueuedId, ToolCallId
+from engine.chat.notification import NotificationKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,13 @@ class MarkContextCleared:
     """The model's prompt starts after everything stored so far."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueNotification:
+    """Have the owner told, where the chat has one and is shown in a channel. Once for a history."""
+
+    kind: NotificationKind
+
+
 Write = (
     InsertMessages
     | ReplaceMessage
@@ -136,4 +144,5 @@ Write = (
     | OpenActions
     | CloseActions
     | MarkContextCleared
+    | QueueNotification
 )

@@ -260,6 +260,13 @@ async def _mark_context_cleared(progress: _Progress, _write: w.MarkContextCleare
     await progress.transaction.execute(query("chat_machine.mark_context"), progress.before.chat_id)
 
 
+async def _queue_notification(progress: _Progress, write: w.QueueNotification) -> None:
+    # The count is not checked: a chat without an owner or a channel has nobody to tell.
+    await progress.transaction.execute(
+        query("notifications.queue"), progress.before.chat_id, write.kind
+    )
+
+
 async def _change(progress: _Progress, name: str, *args: object) -> None:
     """Change exactly one row of the chat."""
     changed = await progress.transaction.execute(
@@ -284,4 +291,5 @@ _APPLY: dict[type, Callable[[_Progress, Any], Awaitable[None]]] = {
     w.OpenActions: _open_actions,
     w.CloseActions: _close_actions,
     w.MarkContextCleared: _mark_context_cleared,
+    w.QueueNotification: _queue_notification,
 }

@@ -131,7 +131,10 @@ class ChatRows:
         return _messages_of(row)
 
     async def read_prompt(self, chat_id: ChatId) -> Prompt | None:
-        """What the model is told: system messages, and the rest since its context was cleared."""
+        """What the model is told: system messages, the summary that stands, and the rest since then.
+
+        Nothing from before its context was cleared.
+        """
         row = await self._pool.fetch_one(query("rows.read_prompt"), chat_id)
         if row is None:
             return None

@@ -15,7 +15,7 @@ from engine.chat.commands import CreateChat
 from engine.chat.content import Author, Content, Finish, NewMessage, Role, Usage, Visibility, plain
 from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.errors import ChatError, RetryState
-from engine.chat.ids import ChatId, RunnerId
+from engine.chat.ids import ChatId, MessageId, RunnerId
 from engine.chat.snapshot import ChatStatus, OpenCall
 from engine.chat.writes import ActionState
 from engine.store.chat_machine import ChatMachine
@@ -96,6 +96,9 @@ class StoredChat:
         (chat,) = await self._fetch("SELECT * FROM chats WHERE id = $1", chat_id)
         (change,) = await ChatRows(self._pool).versions_of([chat_id])
         messages = await self._fetch(MESSAGES, chat_id)
+        places = {row["id"]: place for place, row in enumerate(messages, start=1)}
+        told = await ChatRows(self._pool).read_prompt(chat_id)
+        assert told is not None
         queue = await self._fetch(QUEUE, chat_id)
         actions = await self._fetch(ACTIONS, chat_id)
         ledger = await self._fetch(LEDGER, chat_id)
@@ -104,7 +107,7 @@ class StoredChat:
             archived=chat["archived"],
             has_runner=chat["runner_id"] is not None,
             lease_live=change.lease_live,
-            history=tuple((message_of(row), row["deleted"]) for row in messages),
+            history=tuple((message_of(row, places), row["deleted"]) for row in messages),
             queue=tuple((decode_json(row["content"], Content), row["source_key"]) for row in queue),
             open_calls=decode_json(chat["open_calls"], tuple[OpenCall, ...]),
             actions=tuple(
@@ -117,6 +120,7 @@ class StoredChat:
             retry=decode_optional(chat["retry_state"], RetryState),
             compaction_requested=chat["compaction_requested"],
             cleared_after=sum(row["id"] <= chat["context_from_id"] for row in messages),
+            prompt=tuple(places[message.id] for message in told.messages),
             snapshot_version=chat["snapshot_version"],
             history_version=chat["history_version"],
             queue_version=chat["queue_version"],
@@ -147,8 +151,9 @@ class StoredChat:
             return rows
 
 
-def message_of(row: Any) -> NewMessage:
-    """A stored message as it was inserted."""
+def message_of(row: Any, places: dict[int, int]) -> NewMessage:
+    """A stored message as it was inserted, but that it names a message by its place."""
+    summary_of = row["summary_of"]
     return NewMessage(
         role=Role(row["role"]),
         content=decode_json(row["content"], Content),
@@ -160,6 +165,7 @@ def message_of(row: Any) -> NewMessage:
         usage=decode_optional(row["usage"], Usage),
         cost_micros=row["cost_micros"],
         runtime_ms=row["runtime_ms"],
+        summary_of=None if summary_of is None else MessageId(places[summary_of]),
     )
 
 
@@ -197,7 +203,9 @@ class TwoLives(RuleBasedStateMachine):
     def workers_act(self, step: Step) -> None:
         self.live(step)
 
-    @rule(step=steps((Do.COMMIT, Do.ASK, Do.ANSWER, Do.FINISH, Do.FINISH_INTERRUPTION)))
+    @rule(
+        step=steps((Do.COMMIT, Do.ASK, Do.ANSWER, Do.FINISH, Do.SUMMARISE, Do.FINISH_INTERRUPTION))
+    )
     def the_turn_goes_on(self, step: Step) -> None:
         self.live(Step(do=Do.ACQUIRE))
         self.live(step)

@@ -36,7 +36,7 @@ RETURNING
     ) AS source_seen,
     CASE WHEN $3::bigint IS NOT NULL THEN (
         SELECT m.role FROM chat_messages AS m
-        WHERE m.id = $3 AND m.chat_id = c.id AND NOT m.deleted
+        WHERE m.id = $3 AND m.chat_id = c.id AND NOT m.deleted AND m.summary_of IS NULL
     ) END AS edited_role,
     CASE WHEN $4::bigint IS NOT NULL THEN (
         SELECT a.tool_call_id FROM required_actions AS a

@@ -107,17 +107,27 @@ SELECT coalesce(json_agg(page.message ORDER BY page.id), '[]') AS messages FROM 
 ) AS page
 
 -- name: read_prompt(chat_id) :one
--- What the model is told, with the history version that a fence needs, of one snapshot.
+-- What the model is told, with the history version that a fence needs, of one snapshot. A summary comes
+-- where the last message stood that it replaces, before messages that waited for an answer meanwhile.
 SELECT c.history_version, c.generation_attempt, coalesce((
-    SELECT json_agg({{message}} ORDER BY m.id) FROM (
-        SELECT * FROM chat_messages WHERE chat_id = c.id AND id > c.context_from_id
+    SELECT json_agg({{message}} ORDER BY coalesce(m.summary_of, m.id), m.id) FROM (
+        SELECT * FROM chat_messages
+        WHERE chat_id = c.id AND id > told.after_id AND summary_of IS NULL
         UNION ALL
         SELECT * FROM chat_messages
-        WHERE chat_id = c.id AND id <= c.context_from_id AND role = 'system'
+        WHERE chat_id = c.id AND id <= told.after_id AND role = 'system'
+        UNION ALL
+        SELECT * FROM chat_messages WHERE id = summary.id
     ) AS m
     WHERE m.visibility <> 'user' AND NOT m.deleted
 ), '[]') AS messages
 FROM chats AS c
+LEFT JOIN LATERAL (
+    SELECT s.id, s.summary_of FROM chat_messages AS s
+    WHERE s.chat_id = c.id AND s.summary_of IS NOT NULL AND NOT s.deleted AND s.id > c.context_from_id
+    ORDER BY s.id DESC LIMIT 1
+) AS summary ON true
+CROSS JOIN LATERAL (SELECT greatest(summary.summary_of, c.context_from_id) AS after_id) AS told
 WHERE c.id = $1
 
 -- name: versions_of(chat_ids) :many
@@ -148,6 +158,7 @@ SELECT {{action}} AS action FROM required_actions AS a WHERE a.id = $1
 SELECT m.id AS message_id, NULL::bigint AS queued_id, m.role, NOT EXISTS (
     SELECT FROM chat_messages AS later
     WHERE later.chat_id = m.chat_id AND later.id > m.id AND later.role = 'user' AND NOT later.deleted
+      AND later.visibility <> 'model'
 ) AS is_last_user_message
 FROM chat_messages AS m
 WHERE m.chat_id = $1 AND m.source_key = $2 AND NOT m.deleted

@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from engine.chat import commands as c
 from engine.chat import writes as w
-from engine.chat.content import Content, NewMessage, Role, ToolCallPart, ToolResultPart
+from engine.chat.content import (
+    Content,
+    NewMessage,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    Visibility,
+)
 from engine.chat.decide import decide, first_messages
 from engine.chat.decision import ChatRow, Decision, Effect, Refusal
 from engine.chat.errors import ChatError, RetryState
@@ -57,7 +64,8 @@ class View:
     """The chat as it can be compared: everything but generated ids and times of creation.
 
     `history` pairs each message with whether it is deleted; `cleared_after` counts the messages
-    that the model has been made to forget.
+    that the model has been made to forget. The `summary_of` of a message is a place in it, counted
+    from 1. `prompt` holds the places of what the model is told, in order.
     """
 
     status: ChatStatus
@@ -74,6 +82,7 @@ class View:
     retry: RetryState | None
     compaction_requested: bool
     cleared_after: int
+    prompt: tuple[int, ...]
     snapshot_version: int
     history_version: int
     queue_version: int
@@ -179,7 +188,9 @@ class ChatModel:
             archived=self.row.archived,
             has_runner=self.runner_id is not None,
             lease_live=self.lease_live,
-            history=tuple((stored.message, stored.deleted) for stored in self.history),
+            history=tuple(
+                (self._placed(stored.message), stored.deleted) for stored in self.history
+            ),
             queue=tuple((waiting.content, waiting.source_key) for waiting in self.queue),
             open_calls=self.row.open_calls,
             actions=tuple((a.tool_call_id, a.state, a.answer) for a in self.actions),
@@ -189,6 +200,7 @@ class ChatModel:
             retry=self.row.retry,
             compaction_requested=self.row.compaction_requested,
             cleared_after=self.cleared_after(),
+            prompt=tuple(self.history.index(stored) + 1 for stored in self.prompt()),
             snapshot_version=self.snapshot_version,
             history_version=self.history_version,
             queue_version=self.queue_version,
@@ -204,6 +216,23 @@ class ChatModel:
         """How many messages, deleted ones too, the model has been made to forget."""
         mark = self.context_marks[-1] if self.context_marks else MessageId(0)
         return sum(stored.id <= mark for stored in self.history)
+
+    def prompt(self) -> list[Stored]:
+        """What the model is told: a summary stands before all that it does not replace."""
+        cleared = self.context_marks[-1] if self.context_marks else MessageId(0)
+        shown = [s for s in self.live() if s.message.visibility is not Visibility.USER]
+        summaries = [s for s in shown if s.message.summary_of is not None]
+        standing = [s for s in summaries if s.id > cleared][-1:]
+        after = max([cleared, *(s.message.summary_of or MessageId(0) for s in standing)])
+        others = [s for s in shown if s not in summaries]
+        system = [s for s in others if s.id <= after and s.message.role is Role.SYSTEM]
+        return [*system, *standing, *(s for s in others if s.id > after)]
+
+    def _placed(self, message: NewMessage) -> NewMessage:
+        if message.summary_of is None:
+            return message
+        place = sum(stored.id <= message.summary_of for stored in self.history)
+        return replace(message, summary_of=MessageId(place))
 
     def _apply(self, outcome: Decision) -> None:
         self.snapshot_version += 1
@@ -309,7 +338,8 @@ class ChatModel:
         for stored in self.live():
             if stored.id == message_id:
                 role = stored.message.role
-                return EditTarget(id=message_id, role=role)
+                is_summary = stored.message.summary_of is not None
+                return None if is_summary else EditTarget(id=message_id, role=role)
         return None
 
     def _source_seen(self, source_key: str | None) -> bool:

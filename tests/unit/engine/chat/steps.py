@@ -21,11 +21,13 @@ from engine.chat.content import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    Visibility,
     plain,
 )
 from engine.chat.errors import ChatError, ErrorKind, RetryState
 from engine.chat.ids import ActionId, MessageId, QueuedId, RunnerId, ToolCallId
 from engine.chat.snapshot import Executor, OpenCall
+from engine.chat.summaries import SUMMARY_TOOL
 
 T = TypeVar("T")
 
@@ -60,6 +62,8 @@ class Do(StrEnum):
     COMMIT = "commit"
     ASK = "ask"
     FINISH = "finish"
+    SUMMARISE = "summarise"
+    SUMMARISE_AND_FINISH = "summarise_and_finish"
     FINISH_INTERRUPTION = "finish_interruption"
     FAIL = "fail"
     ATTEMPT = "attempt"
@@ -73,8 +77,8 @@ PEOPLE = (
     Do.INTERRUPT, Do.SUBMIT, Do.ANSWER, Do.ARCHIVE, Do.UNARCHIVE, Do.COMPACT, Do.CLEAR,
 )  # fmt: skip
 WORKERS = (
-    Do.COMMIT, Do.ASK, Do.FINISH, Do.FINISH_INTERRUPTION, Do.FAIL, Do.ATTEMPT, Do.RETRY, Do.RELEASE,
-    Do.EXPIRE, Do.ACQUIRE, Do.LOSE_LEASE,
+    Do.COMMIT, Do.ASK, Do.FINISH, Do.SUMMARISE, Do.SUMMARISE_AND_FINISH, Do.FINISH_INTERRUPTION,
+    Do.FAIL, Do.ATTEMPT, Do.RETRY, Do.RELEASE, Do.EXPIRE, Do.ACQUIRE, Do.LOSE_LEASE,
 )  # fmt: skip
 
 
@@ -154,6 +158,11 @@ def steps(does: tuple[Do, ...] = (*PEOPLE, *WORKERS)) -> st.SearchStrategy[Step]
 def resolve(step: Step, sight: Sight, text: str) -> c.Command | None:
     """The command of a step that is one. `text` is what is said in it, told apart from all else."""
     content = plain(" \n" if step.blank else text)
+    if step.do in (Do.SUMMARISE, Do.SUMMARISE_AND_FINISH):
+        messages = _summary(step, sight, text)
+        ends_turn = step.do is Do.SUMMARISE_AND_FINISH
+        fence = _fence(step.fencing, sight)
+        return c.CompactHistory(fence=fence, messages=messages, ends_turn=ends_turn)
     if step.do in WORKERS:
         return _worker_command(step, sight)
     match step.do:
@@ -283,6 +292,24 @@ def _messages(said: Said, sight: Sight) -> tuple[tuple[NewMessage, ...], tuple[O
     finish = Finish.TOOL_CALLS if calls else Finish.STOP
     answer = NewMessage(role=Role.ASSISTANT, content=parts, model="wren-1", finish=finish)
     return (*messages, answer), calls
+
+
+def _summary(step: Step, sight: Sight, text: str) -> tuple[NewMessage, ...]:
+    """A summary of all up to some message, often the newest, and what people are told of it."""
+    boundary = sight.message_ids[-1 - (step.pick if step.pick < len(sight.message_ids) else 0)]
+    call_id = ToolCallId("summary_1")
+    call = ToolCallPart(tool_call_id=call_id, tool_name=SUMMARY_TOOL)
+    summary = NewMessage(
+        role=Role.USER,
+        content=plain(f"summary: {text}"),
+        visibility=Visibility.MODEL,
+        summary_of=boundary,
+    )
+    note = NewMessage(role=Role.ASSISTANT, content=(call,), visibility=Visibility.USER)
+    result = NewMessage(
+        role=Role.TOOL, content=(_result(call_id, text),), visibility=Visibility.USER
+    )
+    return (summary, note, result)
 
 
 def _results(sight: Sight, step: Step) -> tuple[ToolResultPart, ...]:

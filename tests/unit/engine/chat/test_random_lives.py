@@ -26,7 +26,10 @@ from tests.unit.engine.chat.steps import (
     steps,
 )
 
-FENCED = (c.CommitStep, c.EnterRequiresAction, c.FinishTurn, c.RecordAttempt, c.RecordRetry)
+FENCED = (
+    c.CommitStep, c.EnterRequiresAction, c.FinishTurn, c.CompactHistory, c.RecordAttempt,
+    c.RecordRetry,
+)  # fmt: skip
 
 
 @dataclass
@@ -83,7 +86,9 @@ class ChatLife(RuleBasedStateMachine):
     def workers_act(self, step: Step) -> None:
         self.live(step)
 
-    @rule(step=steps((Do.COMMIT, Do.ASK, Do.ANSWER, Do.FINISH, Do.FINISH_INTERRUPTION)))
+    @rule(
+        step=steps((Do.COMMIT, Do.ASK, Do.ANSWER, Do.FINISH, Do.SUMMARISE, Do.FINISH_INTERRUPTION))
+    )
     def the_turn_goes_on(self, step: Step) -> None:
         self.live(Step(do=Do.ACQUIRE))
         self.live(step)
@@ -160,7 +165,8 @@ class ChatLife(RuleBasedStateMachine):
             kept = [queued_id for queued_id in queued if queued_id in after]
             assert kept in (queued, queued[1:]), "only the head leaves"
             assert after[: len(kept)] == kept, "what is new waits behind"
-        roles = [s.message.role for s in self.chat.live() if s.id not in stored]
+        new = [s.message for s in self.chat.live() if s.id not in stored]
+        roles = [message.role for message in new if message.summary_of is None]
         assert Role.USER not in roles[:-1], "what the turn had to say stands before the message"
 
     def check_exclusions(self, outcome: Decision) -> None:
@@ -179,7 +185,7 @@ class ChatLife(RuleBasedStateMachine):
             said = [
                 text_of(stored.message.content)
                 for stored in self.chat.history
-                if stored.message.role is Role.USER
+                if stored.message.role is Role.USER and stored.message.summary_of is None
             ]
             said += [text_of(waiting.content) for waiting in self.chat.queue]
             assert len(said) == len(set(said))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.chat import commands as c
-from engine.chat.content import Role, ToolCallPart, ToolResultPart, plain
+from engine.chat.content import NewMessage, Role, ToolCallPart, ToolResultPart, plain
 from engine.chat.decide import decide
 from engine.chat.decision import Decision, Refusal
 from engine.chat.ids import ActionId, MessageId, ToolCallId
@@ -91,6 +91,16 @@ def only(*commands: c.Command) -> Callable[[Snapshot], Iterator[Asked]]:
     return variants
 
 
+def compact(*, ends_turn: bool) -> Callable[[Snapshot], Iterator[Asked]]:
+    summary = NewMessage(role=Role.USER, content=plain("All of it."), summary_of=MESSAGE)
+    return only(
+        *(
+            c.CompactHistory(fence=fence, messages=messages, ends_turn=ends_turn)
+            for fence, messages in product(FENCES, ((), (summary,)))
+        )
+    )
+
+
 ASKED: dict[str, Callable[[Snapshot], Iterator[Asked]]] = {
     "SendMessage queue": send(c.BusyBehavior.QUEUE),
     "SendMessage interrupt": send(c.BusyBehavior.INTERRUPT),
@@ -120,6 +130,8 @@ ASKED: dict[str, Callable[[Snapshot], Iterator[Asked]]] = {
         )
     ),
     "FinishTurn": only(*(c.FinishTurn(fence=fence) for fence in FENCES)),
+    "CompactHistory and on": compact(ends_turn=False),
+    "CompactHistory and end": compact(ends_turn=True),
     "FinishInterruption": only(*(c.FinishInterruption(fence=fence) for fence in FENCES)),
     "FinishError": only(*(c.FinishError(fence=fence, error=OVERLOADED) for fence in FENCES)),
     "RecordAttempt": only(*(c.RecordAttempt(fence=fence) for fence in FENCES)),
