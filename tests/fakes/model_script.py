@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,13 @@ class Call:
     name: str
     args: Mapping[str, Any] | str = field(default_factory=dict)
     id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Something that only the provider understands, in its own JSON. Not for Chat Completions."""
+
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class Hang:
     """Keep the stream open, silently, until the client goes away."""
 
 
-Step = Say | Think | Call | Gate | Pause | Raw | Refuse | End | Stop | Drop | Reset | Hang
+Step = Say | Think | Call | Own | Gate | Pause | Raw | Refuse | End | Stop | Drop | Reset | Hang
 LAST_STEPS = (Raw, Refuse, End, Stop, Drop, Reset, Hang)
 
 
@@ -118,26 +125,42 @@ class SeenRequest:
 
     @property
     def system(self) -> str:
-        return "\n".join(m["content"] for m in self.messages if m["role"] == "system")
+        own = [said_in(self.body["system"])] if "system" in self.body else []
+        return "\n".join(own + [m["content"] for m in self.messages if m["role"] == "system"])
 
     @property
     def last_text(self) -> str:
         """What the last user message says."""
-        return next((m["content"] for m in reversed(self.messages) if m["role"] == "user"), "")
+        users = (m["content"] for m in reversed(self.messages) if m["role"] == "user")
+        return said_in(next(users, ""))
 
     @property
     def tool_names(self) -> list[str]:
-        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+        return [tool.get("function", tool)["name"] for tool in self.body.get("tools", [])]
 
     def tool_result(self, tool_call_id: str) -> Any:
         """The content of the result with this id, decoded where it is JSON."""
-        for message in self.messages:
-            if message.get("tool_call_id") == tool_call_id:
+        for result in self._results():
+            if tool_call_id in (result.get("tool_call_id"), result.get("tool_use_id")):
                 try:
-                    return json.loads(message["content"])
+                    return json.loads(result["content"])
                 except ValueError:
-                    return message["content"]
+                    return result["content"]
         raise KeyError(tool_call_id)
+
+    def _results(self) -> Iterator[dict[str, Any]]:
+        """The results of either shape: messages of their own, or blocks of a message."""
+        for message in self.messages:
+            yield message
+            content = message.get("content")
+            yield from content if isinstance(content, list) else ()
+
+
+def said_in(content: str | Sequence[Mapping[str, Any]]) -> str:
+    """The words of a content that is text or a list of blocks."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")
 
 
 def whole_script(steps: Sequence[Step]) -> Sequence[Step]:

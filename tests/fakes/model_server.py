@@ -1,4 +1,5 @@
-"""A model provider for tests: speaks OpenAI Chat Completions, scripted, and as strict as real ones.
+"""A model provider for tests: scripted, and as strict as real ones. It speaks OpenAI Chat Completions;
+other wires are answered from the same scripts by endpoints of their own.
 
     async with FakeModel.start() as model:
         model.say("Hello there.")                         # the next streamed request
@@ -13,16 +14,16 @@ Run as a program it is a bare and fast server for load: see tests/fakes/model_lo
 
 import asyncio
 import json
-import socket
-import struct
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from tests.fakes.model_anthropic import messages_endpoint
+from tests.fakes.model_connection import cut
 from tests.fakes.model_rules import Refused, check_request
 from tests.fakes.model_script import (
     Call,
@@ -30,6 +31,7 @@ from tests.fakes.model_script import (
     End,
     Gate,
     Hang,
+    Own,
     Pause,
     Raw,
     Refuse,
@@ -50,6 +52,7 @@ __all__ = [
     "FakeModel",
     "Gate",
     "Hang",
+    "Own",
     "Pause",
     "Raw",
     "Refuse",
@@ -97,6 +100,7 @@ class FakeModel:
         model = cls(api_key=api_key, strict=strict)
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", model._on_chat)
+        app.router.add_post("/v1/messages", messages_endpoint(model))
         app.router.add_get("/v1/models", model._on_models)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0)
         await runner.setup()
@@ -165,6 +169,12 @@ class FakeModel:
     def release(self, gate: str) -> None:
         self._gate(gate).released.set()
 
+    async def wait_at(self, gate: str) -> None:
+        """Stop a script here until the test releases the gate."""
+        state = self._gate(gate)
+        state.reached.set()
+        await state.released.wait()
+
     def _gate(self, name: str) -> _GateState:
         return self._gates.setdefault(name, _GateState())
 
@@ -175,6 +185,14 @@ class FakeModel:
         return web.json_response({"object": "list", "data": data})
 
     async def _on_chat(self, request: web.Request) -> web.StreamResponse:
+        return await self.receive(request, self._serve)
+
+    async def receive(
+        self,
+        request: web.Request,
+        serve: Callable[[web.Request, SeenRequest], Awaitable[web.StreamResponse]],
+    ) -> web.StreamResponse:
+        """Note a request of any wire, let it be served, and note how it ended."""
         raw = await request.read()
         try:
             body = json.loads(raw)
@@ -185,7 +203,7 @@ class FakeModel:
         async with self._changed:
             self._changed.notify_all()
         try:
-            return await self._serve(request, seen)
+            return await serve(request, seen)
         except (asyncio.CancelledError, ConnectionError):
             seen.left.set()
             raise
@@ -202,13 +220,14 @@ class FakeModel:
             except Refused as reason:
                 seen.refused = str(reason)
                 return _error(400, str(reason), "invalid_request_error")
-        steps = self._steps_for(seen)
+        steps = self.steps_for(seen)
         if isinstance(steps[0], Refuse):
             return _refusal(steps[0])
         player = _Player(self, request, seen)
         return await player.play(steps) if seen.is_streamed else await player.body(steps)
 
-    def _steps_for(self, seen: SeenRequest) -> Sequence[Step]:
+    def steps_for(self, seen: SeenRequest) -> Sequence[Step]:
+        """What this request is answered with, taken from the queue where one is left."""
         queue = self._scripts if seen.is_streamed else self._asides
         default = self.default if seen.is_streamed else (Say(self.default_aside),)
         steps = queue.popleft() if queue else self._function(seen) if self._function else None
@@ -266,9 +285,7 @@ class _Player:
             case Call():
                 await self._stream_call(step)
             case Gate():
-                gate = self._model._gate(step.name)
-                gate.reached.set()
-                await gate.released.wait()
+                await self._model.wait_at(step.name)
             case Pause():
                 await asyncio.sleep(step.seconds)
             case Raw():
@@ -280,8 +297,8 @@ class _Player:
             case Hang():
                 await asyncio.Event().wait()
             case Drop() | Reset():
-                self._cut(is_reset=isinstance(step, Reset))
-            case Stop() | Refuse():
+                cut(self._request, is_reset=isinstance(step, Reset))
+            case Stop() | Refuse() | Own():
                 pass
 
     async def _stream_call(self, step: Call) -> None:
@@ -308,20 +325,6 @@ class _Player:
         await self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
         await self._event({"choices": [], "usage": dict(step.usage or _usage("x" * 40))})
         await self._response.write(b"data: [DONE]\n\n")
-
-    def _cut(self, *, is_reset: bool) -> None:
-        transport = self._request.transport
-        if transport is None:
-            return
-        if is_reset:
-            # A linger of zero makes the kernel send a reset instead of an orderly end.
-            linger = struct.pack("ii", 1, 0)
-            transport.get_extra_info("socket").setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, linger
-            )
-            transport.abort()
-        else:
-            transport.close()
 
     async def _delta(self, delta: Mapping[str, Any]) -> None:
         await self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
