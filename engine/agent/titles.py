@@ -46,10 +46,14 @@ def first_question(messages: Sequence[Message]) -> str | None:
 
 
 def conversation(messages: Sequence[Message]) -> str:
-    """What was said, as a model is shown it for a title: each message cut, all of it bounded."""
+    """What was said, as a model is shown it for a title: each message cut, the middle left out."""
     said: list[str] = []
     for message in messages:
         text = " ".join(text_of(message.content).split())
         if text and message.role in (Role.USER, Role.ASSISTANT):
             said.append(f"{message.role.value}: {text[:MESSAGE_MAX]}")
-    return "\n".join(said)[:CONVERSATION_MAX]
+    whole = "\n".join(said)
+    if len(whole) <= CONVERSATION_MAX:
+        return whole
+    half = CONVERSATION_MAX // 2
+    return f"{whole[:half]}\n…\n{whole[-half:]}"

@@ -3,6 +3,8 @@
 The turn waits only inside its gate; between gates it commits, and a commit is never torn.
 """
 
+from datetime import datetime
+
 from engine.agent.answering import answer
 from engine.agent.brain import Equip, Equipment
 from engine.agent.calling import Calling
@@ -31,8 +33,9 @@ class Turn:
         gate: Gate,
         ports: TurnPorts,
         yields: bool = False,
+        began_at: datetime | None = None,
     ) -> None:
-        self._state = TurnState(snapshot=snapshot, gate=gate, ports=ports)
+        self._state = TurnState(snapshot=snapshot, gate=gate, ports=ports, began_at=began_at)
         self._equip = equip
         self._yields = yields
 
@@ -40,6 +43,11 @@ class Turn:
     def snapshot(self) -> Snapshot:
         """The chat as this turn knows it."""
         return self._state.snapshot
+
+    @property
+    def has_taken_long(self) -> bool:
+        """Whether the owner is told when the turn ends now."""
+        return self._state.has_taken_long
 
     @property
     def results_in_hand(self) -> tuple[NewMessage, ...]:
@@ -83,7 +91,9 @@ class Turn:
         return await self._finish()
 
     async def _finish(self, *messages: NewMessage) -> bool:
-        await self._state.commit(FinishTurn(fence=self._state.fence, messages=messages))
+        state = self._state
+        notify = bool(messages) and state.has_taken_long
+        await state.commit(FinishTurn(fence=state.fence, messages=messages, notify=notify))
         return self._state.snapshot.status is ChatStatus.RUNNING
 
     def _plan(self, result: StreamResult, equipment: Equipment) -> StepPlan:

@@ -17,7 +17,7 @@ from engine.agent.ports import TurnStore
 from engine.agent.step import STEPS_MAX, partial_message
 from engine.chat.changes import Episode
 from engine.chat.commands import Command, Fence, FinishError
-from engine.chat.content import Finish, Message, NewMessage, ToolResultPart
+from engine.chat.content import Finish, Message, NewMessage, Role, ToolResultPart, Visibility
 from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.errors import ChatError
 from engine.chat.snapshot import Snapshot
@@ -40,11 +40,15 @@ class Overtaken(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLimits:
-    """How far a turn may go. Seconds; `attempts_max` model calls for one answer."""
+    """How far a turn may go. Seconds; `attempts_max` model calls for one answer.
+
+    `notify_after_seconds`: the owner is told of the end of a turn that took this long; None: never.
+    """
 
     action_timeout_seconds: float = 86_400.0
     attempts_max: int = 25
     steps_max: int = STEPS_MAX
+    notify_after_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +63,19 @@ class TurnPorts:
 
 
 class TurnState:
-    """One chat's run. Whoever works on it reads and commits here, and leaves in hand what it has."""
+    """One chat's run. Whoever works on it reads and commits here, and leaves in hand what it has.
 
-    def __init__(self, *, snapshot: Snapshot, gate: Gate, ports: TurnPorts) -> None:
+    `began_at`: when the chat began to need a worker, by the database's clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        snapshot: Snapshot,
+        gate: Gate,
+        ports: TurnPorts,
+        began_at: datetime | None = None,
+    ) -> None:
         self.snapshot = snapshot
         self.gate = gate
         self.ports = ports
@@ -69,6 +83,8 @@ class TurnState:
         self.unstored: tuple[NewMessage, ...] = ()
         # Invariant: results of finished calls of a stored step, while others of it still run.
         self.results: list[ToolResultPart] = []
+        # Invariant: since when somebody waits, as far as it is known.
+        self._asked_at = began_at
         self._stream: ModelStream | None = None
         self._brain: Brain | None = None
         self._began = 0.0
@@ -80,6 +96,18 @@ class TurnState:
         if runner_id is None:
             raise Overtaken(Refusal(reason=LOST))
         return Fence(runner_id=runner_id, history_version=self.snapshot.history_version)
+
+    @property
+    def has_taken_long(self) -> bool:
+        """Whether whoever asked has waited so long that they may have turned to something else.
+
+        They have waited since they spoke, or since they last answered a question. The clocks of this
+        process and of the database are taken for one: it is a matter of minutes.
+        """
+        longest = self.ports.limits.notify_after_seconds
+        if longest is None or self._asked_at is None:
+            return False
+        return (self.ports.now() - self._asked_at).total_seconds() >= longest
 
     @property
     def runtime_ms(self) -> int:
@@ -121,14 +149,29 @@ class TurnState:
 
     async def fail(self, error: ChatError, messages: tuple[NewMessage, ...] = ()) -> None:
         """End the turn in error, with what is done."""
-        await self.commit(FinishError(fence=self.fence, error=error, messages=messages))
+        notify = self.has_taken_long
+        await self.commit(
+            FinishError(fence=self.fence, error=error, messages=messages, notify=notify)
+        )
 
     async def read_history(self) -> Sequence[Message]:
         """The history that a step is made from; an edit that came first overtakes the turn."""
         prompt = await self.ports.store.read_prompt(self.snapshot.chat_id)
         if prompt.history_version != self.snapshot.history_version:
             raise Overtaken(Refusal(reason=RefusalReason.HISTORY_CHANGED))
+        self._note_asked(prompt.messages)
         return prompt.messages
+
+    def _note_asked(self, messages: Sequence[Message]) -> None:
+        """A message that waited in the queue is asked when its turn begins."""
+        asked = (
+            message.created_at
+            for message in reversed(messages)
+            if message.role is Role.USER and message.visibility is Visibility.BOTH
+        )
+        spoken_at = next(asked, None)
+        if spoken_at is not None and (self._asked_at is None or spoken_at > self._asked_at):
+            self._asked_at = spoken_at
 
     def open_episode(self) -> EpisodeWriter:
         """Where followers see what comes next."""

@@ -16,11 +16,12 @@ from inspect import isawaitable
 
 from engine.chat.changes import ChatChange
 from engine.chat.commands import Command, CreateChat, WorkerCommand
-from engine.chat.content import NewMessage
+from engine.chat.content import NewMessage, text_of
 from engine.chat.decide import decide, first_messages
 from engine.chat.decision import Effect, Refusal
 from engine.chat.ids import ChatId, MessageId
 from engine.chat.snapshot import ChatStatus, Snapshot
+from engine.chat.title import fallback_title
 from engine.store.apply_writes import apply_decision
 from engine.store.errors import StoreUnavailable
 from engine.store.file_links import contents_of, link_files
@@ -169,6 +170,7 @@ async def _insert_chat(transaction: Transaction, command: CreateChat) -> Row | N
         encode_json(command.dynamic_tools),
         encode_optional(command.author),
         *_thread_of(command),
+        encode_optional_text(fallback_title(text_of(command.content))),
     )
 
 

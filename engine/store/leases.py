@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,8 @@ class AcquiredChat:
     """A chat that is now ours to work on, with what a run needs of its row.
 
     `change.runner_id` is the fence; `change` is the hint to publish. `is_capped`: others of its
-    organization may be waiting for its place.
+    organization may be waiting for its place. `runnable_since`: when it began to need a worker; an
+    earlier worker may have had it since.
     """
 
     chat_id: ChatId
@@ -41,6 +43,7 @@ class AcquiredChat:
     owner: Author | None
     open_calls: tuple[OpenCall, ...]
     compaction_requested: bool
+    runnable_since: datetime
     is_capped: bool = False
 
 
@@ -158,5 +161,6 @@ def _acquired_of(row: Row, *, is_capped: bool = False) -> AcquiredChat:
         owner=decode_optional(row["owner"], Author),
         open_calls=decode_json(row["open_calls"], tuple[OpenCall, ...]),
         compaction_requested=row["compaction_requested"],
+        runnable_since=row["runnable_since"],
         is_capped=is_capped,
     )

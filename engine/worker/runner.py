@@ -199,14 +199,17 @@ class Runner:
         self._log(logging.ERROR, "run_failed", "A run ended with an exception.", trace=True)
         reason = redact(f"{type(error).__name__}: {error}")[:REASON_LENGTH_MAX]
         chat_error = ChatError(kind=ErrorKind.INTERNAL, message=f"chat processing failed: {reason}")
-        command = FinishError(fence=self._exact_fence, error=chat_error, messages=self._in_hand)
+        notify = self._turn is not None and self._turn.has_taken_long
+        command = FinishError(
+            fence=self._exact_fence, error=chat_error, messages=self._in_hand, notify=notify
+        )
         try:
             outcome = await ports.store.submit(self.chat_id, command)
         except StoreUnavailable:
             raise
         except Exception:  # noqa: BLE001 - perhaps the messages themselves cannot be stored
             self._log(logging.ERROR, "messages_lost", "A step could not be stored.", trace=True)
-            bare = FinishError(fence=self._fence, error=chat_error)
+            bare = FinishError(fence=self._fence, error=chat_error, notify=notify)
             outcome = await ports.store.submit(self.chat_id, bare)
         if isinstance(outcome, Refusal):
             await self._step_aside(ports, outcome)

@@ -128,6 +128,7 @@ class RunnerManager:
                 gate=gate,
                 ports=self._ports,
                 yields=chat.is_capped,
+                began_at=chat.runnable_since,
             )
 
         return make

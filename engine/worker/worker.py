@@ -66,7 +66,10 @@ class Worker:
         ports: TurnPorts,
         brains: Brains,
         pace: WorkerPace,
+        on_acquired: Callable[[AcquiredChat], None] | None = None,
     ) -> None:
+        """`on_acquired` is told of every chat that is taken; it must neither wait nor raise."""
+        self._on_acquired = on_acquired
         self._machine = machine
         self._leases = leases
         self._relay = ports.relay
@@ -173,6 +176,8 @@ class Worker:
             for chat in chats:
                 self._relay.publish_change(chat.change)
                 self._runners.start(chat, group)
+                if self._on_acquired is not None:
+                    self._on_acquired(chat)
             if len(chats) < room:
                 return
 

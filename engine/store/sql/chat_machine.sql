@@ -43,7 +43,7 @@ RETURNING
         WHERE a.id = $4 AND a.chat_id = c.id AND a.state = 'open'
     ) END AS action_target
 
--- name: create_chat(chat_id, organization_id, bot, title, model, system_prompt, labels, dynamic_tools, owner, platform, installation, channel, thread) :one
+-- name: create_chat(chat_id, organization_id, bot, title, model, system_prompt, labels, dynamic_tools, owner, platform, installation, channel, thread, fallback_title) :one
 -- The thread's binding decides who creates: whoever loses finds it taken and inserts nothing.
 WITH bound AS (
     INSERT INTO bindings (platform, installation, channel, thread, chat_id, bot)
@@ -54,7 +54,8 @@ WITH bound AS (
 ), created AS (
     INSERT INTO chats (id, organization_id, bot, title, title_source, model, system_prompt, labels,
                        dynamic_tools, owner, channel, status)
-    SELECT $1::uuid, $2::uuid, $3::text, $4::text, CASE WHEN $4::text IS NOT NULL THEN 'human' END,
+    SELECT $1::uuid, $2::uuid, $3::text, coalesce($4::text, $14::text),
+           CASE WHEN $4::text IS NOT NULL THEN 'human' WHEN $14::text IS NOT NULL THEN 'generated' END,
            $5::text, $6::text, $7::jsonb, $8::json, $9::jsonb,
            $10::text || ':' || $11::text || ':' || $12::text, 'running'
     WHERE $10::text IS NULL OR EXISTS (SELECT FROM bound)
