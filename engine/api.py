@@ -10,17 +10,21 @@ from uuid import UUID
 
 from engine.chat.actions import RequiredAction
 from engine.chat.changes import ChatChange
+from engine.chat.chat_query import ChatFilter
 from engine.chat.commands import CreateChat, UserCommand
 from engine.chat.content import Author, Message, QueuedMessage
 from engine.chat.decision import LimitReached, Refusal, RefusalReason
+from engine.chat.details import DetailsChange
 from engine.chat.files import FileInfo, FileRefusal, NewFile, StoredFile
 from engine.chat.ids import ActionId, ChatId, FileId, MessageId
 from engine.chat.spending import limit_sentence
 from engine.chat.view import ChatView
 from engine.store.bindings import Binding, Bindings
+from engine.store.chat_list import ChatCursor, ChatLists, ListedChat, ListTooSlow, SnippetPiece
 from engine.store.chat_machine import ChatMachine
 from engine.store.configuration import ConfigurationVersion
 from engine.store.deliveries import Deliveries, Delivery
+from engine.store.details import Details
 from engine.store.errors import StoreError, StoreUnavailable
 from engine.store.files import FileLimits, Files
 from engine.store.inbox import (
@@ -35,8 +39,10 @@ from engine.store.inbox import (
 from engine.store.leases import Leases
 from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool
+from engine.store.reads import Reads
 from engine.store.receipts import Receipt, Receipts, ReceiptState
-from engine.store.rows import ChatCursor, ChatRows, MessageRef, QueuedRef
+from engine.store.recordings import Recording, Recordings
+from engine.store.rows import ChatRows, MessageRef, QueuedRef
 from engine.store.spend_limits import (
     LIMIT_MICROS_MAX,
     LimitSubject,
@@ -71,12 +77,16 @@ __all__ = [
     "Existing",
     "InboxEvent",
     "LimitSubject",
+    "ListTooSlow",
+    "ListedChat",
     "MessageRef",
     "PeopleGroup",
     "QueuedRef",
     "Receipt",
     "ReceiptState",
     "Received",
+    "Recording",
+    "SnippetPiece",
     "SpendLimit",
     "SpendStatus",
     "StoreError",
@@ -89,6 +99,8 @@ __all__ = [
 
 OnChange = Callable[[ChatChange], None]
 OnInbox = Callable[[], None]
+ANY_CHAT = ChatFilter()
+"""Chats that are not put away."""
 
 
 class Engine:
@@ -105,17 +117,21 @@ class Engine:
         self.relay = relay
         self.machine = ChatMachine(pool, self._publish, clock)
         self.rows = ChatRows(pool)
+        self.lists = ChatLists(pool)
+        self.details = Details(pool, self._publish)
+        self.reads = Reads(pool)
+        self.recordings = Recordings(pool)
         self.leases = Leases(pool)
         self.bindings = Bindings(pool)
         self.inbox = Inbox(pool)
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
-        self.files = Files(pool, file_limits)
         self.configuration = ConfigurationVersion(pool)
         self.spending = Spending(pool, self.configuration, clock)
         self.limits = SpendLimits(pool, self.configuration)
         self.usage = Usage(pool)
+        self.files = Files(pool, file_limits)
         self.stream = StreamLoop(reader=self.rows, relay=relay)
         self._on_change: tuple[OnChange, ...] = ()
         self._on_inbox: tuple[OnInbox, ...] = ()
@@ -143,16 +159,28 @@ class Engine:
 
     async def list_chats(
         self,
+        wanted: ChatFilter = ANY_CHAT,
         *,
+        identity: str = "",
         after: ChatCursor | None = None,
         limit: int = 50,
-        archived: bool = False,
-        labels: Mapping[str, str] | None = None,
-    ) -> Sequence[ChatView]:
-        """Chats, newest first, those after the cursor."""
-        return await self.rows.list_chats(
-            after=after, limit=limit, archived=archived, labels=dict(labels or {})
-        )
+    ) -> Sequence[ListedChat]:
+        """Chats as this reader sees them, pinned first, then newest first. Raises ListTooSlow."""
+        return await self.lists.list_chats(wanted, identity=identity, after=after, limit=limit)
+
+    async def read_listed(self, chat_id: ChatId, identity: str) -> ListedChat | None:
+        """One chat as this reader would see it in a list."""
+        return await self.lists.read_listed(chat_id, identity)
+
+    async def change_details(self, chat_id: ChatId, wanted: DetailsChange) -> bool | Refusal:
+        """Change title, labels, pin or model: all of it, or nothing. False: no such chat."""
+        return await self.details.change(chat_id, wanted)
+
+    async def mark_read(
+        self, chat_id: ChatId, identity: str, message_id: MessageId | None = None
+    ) -> bool:
+        """Note that somebody has read so far, or all there is. False: no such chat."""
+        return await self.reads.mark_read(chat_id, identity, message_id)
 
     async def read_messages(
         self,
@@ -206,6 +234,11 @@ class Engine:
         """Store a file for a message to come. It goes after a day unless one names it."""
         return await self.files.put(file, created_by=by)
 
+    @property
+    def file_bytes_max(self) -> int:
+        """The largest file that is taken."""
+        return self.files.limits.bytes_max
+
     async def read_file(self, file_id: FileId) -> StoredFile | None:
         """A file with its bytes. None: there is none, any more."""
         return await self.files.read(file_id)
@@ -217,19 +250,6 @@ class Engine:
     async def list_files(self, chat_id: ChatId) -> Sequence[FileInfo]:
         """The files of a chat's messages, oldest first."""
         return await self.files.list_of_chat(chat_id)
-
-    # -- notifications ---------------------------------------------------------------------------
-
-    async def claim_notifications(
-        self, platform: str, installation: str, *, claim: UUID, limit: int, seconds: float
-    ) -> Sequence[Notification]:
-        """Take what owners of an installation's chats are to be told, for so long, oldest first.
-
-        What became of each is told to `notifications`, under the same claim.
-        """
-        return await self.notifications.claim_ready(
-            platform, installation, claim=claim, limit=limit, seconds=seconds
-        )
 
     # -- the inbox -------------------------------------------------------------------------------
 

@@ -86,6 +86,7 @@ class ConsoleAdapter:
             "/chats/{chat_id}/queue/{queued_id}/delete": chat_posts.delete_queued,
             "/chats/{chat_id}/queue/{queued_id}/promote": chat_posts.promote_queued,
             "/chats/{chat_id}/stop": chat_posts.stop,
+            "/chats/{chat_id}/details": chat_posts.change,
             "/chats/{chat_id}/archive": chat_posts.archive,
             "/chats/{chat_id}/unarchive": chat_posts.unarchive,
             "/chats/{chat_id}/actions/{action_id}": chat_posts.answer,

@@ -1,9 +1,11 @@
 """The pages that people look at: all chats, one chat, and its live changes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import uuid4
 
 from aiohttp import web
@@ -14,8 +16,15 @@ from adapters.console.live import Change, LiveChat
 from adapters.console.live_stream import STREAM_HEADERS
 from adapters.console.sentences import status_view
 from adapters.console.transcript import EntryView, Transcript
-from adapters.console.translate import chat_id_of, cursor_of, cursor_text, number_of
-from engine.api import ChatCursor
+from adapters.console.translate import (
+    chat_id_of,
+    cursor_of,
+    cursor_text,
+    filter_of,
+    number_of,
+)
+from engine.api import ListedChat, ListTooSlow, StoreError
+from engine.chat.chat_query import QueryInvalid
 from engine.chat.ids import ChatId, MessageId
 from engine.chat.view import ChatView, ShownStatus
 
@@ -34,9 +43,11 @@ _BUSY: Final = (ShownStatus.PENDING, ShownStatus.RUNNING, ShownStatus.INTERRUPTI
 class _Side:
     """The list of chats beside a page. `address`: where a live page asks for it again."""
 
-    chats: Sequence[ChatView]
+    chats: Sequence[ListedChat]
     older: str
     archived: bool
+    query: str
+    problem: str
     address: str
 
     def values(self, visit: Visit) -> dict[str, Any]:
@@ -45,6 +56,8 @@ class _Side:
             "chats": self.chats,
             "older": self.older,
             "archived_list": self.archived,
+            "query": self.query,
+            "query_problem": self.problem,
             "sidebar_address": self.address,
             "visitor": visit.visitor,
             "can_sign_out": visit.visitor is not LOCAL,
@@ -83,6 +96,8 @@ async def chat(visit: Visit) -> web.Response:
         _side(visit, current=chat_id),
     )
     shown = messages[-MESSAGES_SHOWN:]
+    if shown and before is None:
+        await engine.mark_read(chat_id, visit.visitor.identity, shown[-1].id)
     transcript = _transcript(visit, view)
     transcript.load(shown, actions)
     bot = name_of_bot(view)
@@ -138,8 +153,25 @@ async def live(visit: Visit) -> web.StreamResponse:
     first: list[Change] = [{"do": "clear"}] if goes_on else page.begin_again()
     response = web.StreamResponse(headers=STREAM_HEADERS)
     await response.prepare(request)
-    await visit.console.streams.serve(request, response, page, chat_id=chat_id, first=first)
+    async with _reading(visit, page):
+        await visit.console.streams.serve(request, response, page, chat_id=chat_id, first=first)
     return response
+
+
+@asynccontextmanager
+async def _reading(visit: Visit, page: LiveChat) -> AsyncIterator[None]:
+    """Mark as read what is shown now, and what was shown when the page is closed."""
+    await _mark_read(visit, page.last_id)
+    try:
+        yield
+    finally:
+        await _mark_read(visit, page.last_id)
+
+
+async def _mark_read(visit: Visit, last_id: MessageId) -> None:
+    # A mark is a convenience: that the database is away is no reason to end a page's stream.
+    with suppress(StoreError):
+        await visit.console.engine.mark_read(visit.chat_id, visit.visitor.identity, last_id)
 
 
 def name_of_bot(view: ChatView) -> str:
@@ -173,18 +205,30 @@ async def _side(visit: Visit, *, current: ChatId | None = None) -> _Side:
     query = visit.request.query
     archived = query.get("archived") == "1"
     older_than = query.get("older", "")
-    found = await visit.console.engine.list_chats(
-        after=cursor_of(older_than), limit=CHATS_SHOWN + 1, archived=archived
-    )
+    text = query.get("q", "").strip()
+    found: Sequence[ListedChat] = ()
+    problem = ""
+    try:
+        found = await visit.console.engine.list_chats(
+            filter_of(text, archived=archived),
+            identity=visit.visitor.identity,
+            after=cursor_of(older_than),
+            limit=CHATS_SHOWN + 1,
+        )
+    except QueryInvalid as error:
+        problem = f"This cannot be searched for: it {error.detail}."
+    except ListTooSlow:
+        problem = "The search took too long. Please add another word."
     shown = found[:CHATS_SHOWN]
-    flags = "&archived=1" if archived else ""
+    flags = ("&archived=1" if archived else "") + (f"&q={quote(text)}" if text else "")
     older = ""
     if len(found) > CHATS_SHOWN:
-        last = ChatCursor(created_at=shown[-1].created_at, chat_id=shown[-1].id)
-        older = f"/?older={cursor_text(last)}{flags}"
+        older = f"/?older={cursor_text(shown[-1].cursor)}{flags}"
     # A page of older chats is a look into the past: it need not follow what happens.
-    address = "" if older_than else f"/sidebar?current={current or ''}{flags}"
-    return _Side(chats=shown, older=older, archived=archived, address=address)
+    address = "" if older_than or problem else f"/sidebar?current={current or ''}{flags}"
+    return _Side(
+        chats=shown, older=older, archived=archived, query=text, problem=problem, address=address
+    )
 
 
 def _html(text: str) -> web.Response:

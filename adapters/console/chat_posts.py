@@ -4,7 +4,6 @@ from aiohttp import web
 
 from adapters.console import translate
 from adapters.console.console import Trouble, Visit
-from adapters.console.sentences import REFUSALS
 from engine.chat.commands import (
     AnswerAction,
     Archive,
@@ -25,7 +24,6 @@ async def create(visit: Visit) -> web.Response:
     )
     outcome = await console.engine.create_chat(command)
     if isinstance(outcome, Refusal):
-        raise Trouble(422, REFUSALS[outcome.reason])
     return web.Response(status=303, headers={"Location": f"/chats/{outcome.chat_id}"})
 
 
@@ -57,6 +55,16 @@ async def promote_queued(visit: Visit) -> web.Response:
 async def stop(visit: Visit) -> web.Response:
     """Stop what runs."""
     await visit.submit(Interrupt(by=visit.visitor))
+    return _back_to_chat(visit)
+
+
+async def change(visit: Visit) -> web.Response:
+    """Give the chat another title, or pin or unpin it."""
+    wanted = translate.details_change(await visit.form())
+    outcome = await visit.console.engine.change_details(visit.chat_id, wanted)
+    if isinstance(outcome, Refusal):
+    if not outcome:
+        raise Trouble(404, "There is no such chat.")
     return _back_to_chat(visit)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from adapters.console.live import Change, LiveChat
-from engine.api import ChatFollower, Engine, StoreUnavailable
+from engine.api import ChatFollower, ChatMissing, Engine, StoreUnavailable
 from engine.chat.ids import ChatId, MessageId
 from engine.stream.events import Event, MessageEvent
 
@@ -97,6 +97,9 @@ class LiveStreams:
             events: tuple[Event, ...] = ()
             try:
                 events = await follower.take()
+            except ChatMissing:
+                # It was deleted. The page that comes back is told that there is none.
+                return
             except StoreUnavailable:
                 # Nothing is lost: the next take tells it.
                 await asyncio.sleep(STORE_RETRY_SECONDS)

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from adapters.console.sentences import SHORT_STATUSES, StatusView
 from adapters.console.transcript import EntryView, files_of
 from adapters.console.translate import FIELD_PREFIX
+from engine.api import ListedChat
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Author, QueuedMessage, text_of
-from engine.chat.view import ChatView
 
 STATIC_TYPES: Final[Mapping[str, str]] = {
     "console.css": "text/css",
@@ -84,7 +84,7 @@ class Pages:
         """A call while it is made."""
         return self._fragment("live_tool", name=name, state=state)
 
-    def chats(self, chats: Sequence[ChatView], *, current: Any = None) -> str:
+    def chats(self, chats: Sequence[ListedChat], *, current: Any = None) -> str:
         """The list of chats."""
         return self._fragment("chats", chats=chats, current=current)
 

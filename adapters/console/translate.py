@@ -2,17 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
+from msgspec import UNSET
+
 from engine.api import ChatCursor
 from engine.chat.actions import RequiredAction
+from engine.chat.chat_query import KEYS, ChatFilter, parse_chat_query, search_of
 from engine.chat.commands import BusyBehavior, CreateChat, EditMessage, SendMessage
 from engine.chat.content import Author, Content, plain
+from engine.chat.details import PIN_LAST, DetailsChange
 from engine.chat.form import FieldKind, Form, FormKind, answer_of_fields, answer_of_option
 from engine.chat.ids import ChatId, MessageId
 
 TITLE_MAX: Final = 60
+"""Characters of a title that is made of what was typed."""
+TITLE_LENGTH_MAX: Final = 200
+"""Characters of a title that a person gives."""
 FIELD_PREFIX: Final = "field."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_MAX: Final = 2**63 - 2
@@ -132,17 +140,41 @@ def _values_of(data: FormData, form: Form) -> dict[str, Any]:
 def cursor_text(cursor: ChatCursor) -> str:
     """Where a list goes on, as an address carries it."""
     micros = (cursor.created_at - _EPOCH) // timedelta(microseconds=1)
-    return f"{micros}-{cursor.chat_id.hex}"
+    rank = "" if cursor.pin_rank is None else f"-{cursor.pin_rank.hex()}"
+    return f"{micros}-{cursor.chat_id.hex}{rank}"
 
 
 def cursor_of(text: str) -> ChatCursor | None:
     """What `cursor_text` made; None for anything else."""
-    micros, _, hex_id = text.partition("-")
+    micros, _, rest = text.partition("-")
+    hex_id, _, hex_rank = rest.partition("-")
     number, chat_id = number_of(micros), chat_id_of(hex_id)
     if number is None or chat_id is None:
         return None
     try:
         created_at = _EPOCH + timedelta(microseconds=number)
-    except OverflowError:
+        rank = float.fromhex(hex_rank) if hex_rank else None
+    except (OverflowError, ValueError):
         return None
-    return ChatCursor(created_at=created_at, chat_id=chat_id)
+    if rank is not None and not isfinite(rank):
+        return None
+    return ChatCursor(created_at=created_at, chat_id=chat_id, pin_rank=rank)
+
+
+def filter_of(text: str, *, archived: bool) -> ChatFilter:
+    """What is typed into the search box: a filter as programs write it, or just words.
+
+    Raises QueryInvalid.
+    """
+    is_filter = any(word.partition(":")[0] in KEYS for word in text.split() if ":" in word)
+    wanted = text if is_filter else search_of(text)
+    return parse_chat_query(wanted, archived=archived)
+
+
+def details_change(data: FormData) -> DetailsChange:
+    """A new title, or a pin set or taken away."""
+    title = text_of_field(data, "title").strip()[:TITLE_LENGTH_MAX] if "title" in data else UNSET
+    if text_of_field(data, "pinned"):
+        pinned = text_of_field(data, "pinned") == "yes"
+        return DetailsChange(title=title, pin_order=PIN_LAST if pinned else 0)
+    return DetailsChange(title=title or None if title is not UNSET else UNSET)

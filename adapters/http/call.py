@@ -1,5 +1,6 @@
 """One request as endpoints see it, what they answer, and how an endpoint is described."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from adapters.http.open_streams import OpenStreams
 from adapters.http.queries import Pairs
 from adapters.http.refusals import problem_of
 from adapters.http.translate import CheckTools, Sender, chat_id_of, idempotency_key
-from engine.api import Applied, Engine
+from engine.api import Applied, Engine, ListedChat
 from engine.chat.commands import UserCommand
 from engine.chat.decision import Refusal
 from engine.chat.ids import ChatId
@@ -28,6 +29,8 @@ class Surroundings:
     check_tools: CheckTools
     streams: OpenStreams
     beat_seconds: float
+    body_seconds: float
+    uploads: asyncio.Semaphore
     authenticator: Authenticator
     new_id: Callable[[], UUID]
 
@@ -76,6 +79,13 @@ class Call:
             raise problem_of(outcome)
         return outcome
 
+    async def look_at(self, chat_id: ChatId) -> ListedChat:
+        """A chat as the caller sees it. Raises Problem 404."""
+        listed = await self.engine.read_listed(chat_id, self.caller.author.identity)
+        if listed is None:
+            raise not_found("chat")
+        return listed
+
     async def require_token(self) -> None:
         """Raise Problem 401 if the caller's token was revoked since."""
         await self.around.authenticator.authenticate(self.request.headers.get("Authorization"))
@@ -111,7 +121,9 @@ class Endpoint:
     """One method on one path: what it does, and how the OpenAPI document describes it.
 
     `takes`, `gives`: names of schemas. `successes`: every success status. `problems`: the statuses
-    of errors beside those that every endpoint may answer. A stream answers by itself.
+    of errors beside those that every endpoint may answer. `other_kinds`: media types, beside JSON, of
+    answers that are text. A stream answers by itself; a file is
+    bytes, not JSON.
     """
 
     method: str
@@ -126,4 +138,7 @@ class Endpoint:
     parameters: tuple[Parameter, ...] = ()
     role: TokenRole = TokenRole.CLIENT
     is_stream: bool = False
+    takes_file: bool = False
+    gives_file: bool = False
+    other_kinds: tuple[str, ...] = ()
     detail: str = ""

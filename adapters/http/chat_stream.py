@@ -5,6 +5,7 @@ from aiohttp import web
 from adapters.http.call import Call
 from adapters.http.open_streams import can_go_on_after
 from adapters.http.queries import stream_query
+from adapters.http.reading import reading
 from adapters.http.stream_sse import stream_sse
 from adapters.http.stream_ws import stream_ws
 from engine.chat.ids import MessageId
@@ -22,6 +23,6 @@ async def stream(call: Call) -> web.StreamResponse:
     if not await can_go_on_after(call.engine, call.chat_id, after_id):
         after_id = MessageId(0)
         first = (HistoryReset(reason=HistoryResetReason.TRUNCATED),)
-    if web.WebSocketResponse().can_prepare(call.request):
-        return await stream_ws(call, after_id, first)
-    return await stream_sse(call, after_id, first)
+    stream = stream_ws if web.WebSocketResponse().can_prepare(call.request) else stream_sse
+    async with reading(call) as mark:
+        return await stream(call, after_id, first, mark)

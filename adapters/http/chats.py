@@ -2,11 +2,12 @@
 
 from adapters.http import views
 from adapters.http.call import Answer, Call
-from adapters.http.errors import key_reused, not_found
+from adapters.http.errors import filter_too_slow, key_reused
+from adapters.http.files import with_stored_files
 from adapters.http.queries import chats_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import create_chat
-from engine.api import Existing
+from engine.api import Existing, ListTooSlow
 from engine.chat.commands import Archive, ClearContext, Interrupt, Unarchive
 from engine.chat.decision import Refusal
 
@@ -20,6 +21,7 @@ async def create(call: Call) -> Answer:
         bots=call.around.bots,
         check_tools=call.around.check_tools,
     )
+    command = await with_stored_files(call.engine, command)
     outcome = await call.engine.create_chat(command)
     if isinstance(outcome, Refusal):
         raise problem_of(outcome)
@@ -27,29 +29,30 @@ async def create(call: Call) -> Answer:
         same = await call.engine.find_message_by_source(outcome.chat_id, command.source_key)
         if same is None:
             raise key_reused()
-    view = await call.engine.read_chat(outcome.chat_id)
-    if view is None:
-        raise not_found("chat")
+    view = await call.look_at(outcome.chat_id)
     where = {"Location": f"/api/v1/chats/{outcome.chat_id}"}
     status = 200 if isinstance(outcome, Existing) else 201
     return Answer(status=status, body=views.chat(view), headers=where)
 
 
 async def list_(call: Call) -> Answer:
-    """A page of chats, newest first."""
+    """A page of chats, pinned first, then newest first."""
     query = chats_query(call.query)
-    page = await call.engine.list_chats(
-        after=query.after, limit=query.limit + 1, archived=query.archived, labels=query.labels
-    )
+    try:
+        page = await call.engine.list_chats(
+            query.wanted,
+            identity=call.caller.author.identity,
+            after=query.after,
+            limit=query.limit + 1,
+        )
+    except ListTooSlow:
+        raise filter_too_slow() from None
     return Answer(body=views.chats(page, query.limit))
 
 
 async def get(call: Call) -> Answer:
     """One chat."""
-    view = await call.engine.read_chat(call.chat_id)
-    if view is None:
-        raise not_found("chat")
-    return Answer(body=views.chat(view))
+    return Answer(body=views.chat(await call.look_at(call.chat_id)))
 
 
 async def interrupt(call: Call) -> Answer:

@@ -5,6 +5,7 @@ from typing import Final
 from adapters.http import actions, chat_stream, chats, messages, queue, tokens
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
+from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
 from adapters.http.queries import LIMIT_DEFAULT, LIMIT_MAX
 
 _CHATS: Final = "/chats"
@@ -39,13 +40,14 @@ ENDPOINTS: Final = (
         method="GET",
         path=_CHATS,
         name="listChats",
-        summary="List chats, newest first.",
+        summary="List chats, pinned first, then newest first.",
         run=chats.list_,
         gives="ChatPage",
         problems=(422,),
         parameters=(
             Parameter(name="cursor", meaning="next_cursor of the page before."),
             _LIMIT,
+            FILTER,
             Parameter(
                 name="archived",
                 meaning="Archived chats instead of the others.",
@@ -64,6 +66,7 @@ ENDPOINTS: Final = (
         run=chats.get,
         gives="Chat",
     ),
+    *MANY_CHATS,
     Endpoint(
         method="GET",
         path=f"{_CHAT}/messages",

@@ -88,3 +88,12 @@ def key_reused() -> Problem:
         "The idempotency key was used for another body; nothing was done.",
         detail="Send a new Idempotency-Key with every new request, and the same one only to repeat it.",
     )
+
+
+def filter_too_slow() -> Problem:
+    """The filter fits too much to be looked through in the time that anybody would wait."""
+    sentence = "The search took too long and was ended; nothing is wrong with the chats."
+    mend = "add what narrows it down, such as another word, label:key:value, bot: or channel:"
+    return Problem(
+        ProblemCode.INVALID_FIELDS, sentence, validations=[Validation(field="q", detail=mend)]
+    )

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from engine.api import ChatFollower, Engine, StoreUnavailable
+from adapters.http.errors import not_found
+from engine.api import ChatFollower, ChatMissing, Engine, StoreUnavailable
 from engine.chat.ids import ChatId, MessageId
 from engine.stream.events import Event
 
@@ -58,7 +59,8 @@ class OpenStreams:
         """All that is new, whenever there is something; nothing at all after `beat_seconds` of that.
 
         Ends when the client is gone or the server ends. While the store is away it waits. What
-        `require_token` raises, asked every `beat_seconds`, passes through.
+        `require_token` raises, asked every `beat_seconds`, passes through; Problem 404 comes when the
+        chat is deleted.
         """
         loop = asyncio.get_running_loop()
         beat_at = check_at = loop.time() + beat_seconds
@@ -81,6 +83,8 @@ class OpenStreams:
             # Nothing is lost: the next take tells it.
             await asyncio.sleep(STORE_RETRY_SECONDS)
             return ()
+        except ChatMissing:
+            raise not_found("chat") from None
 
 
 async def _wait(follower: ChatFollower) -> None:

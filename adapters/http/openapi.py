@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.schemas import SCHEMAS
 
@@ -98,7 +99,7 @@ def _problems(endpoint: Endpoint) -> list[int]:
         statuses.add(404)
     if endpoint.takes is not None:
         statuses.update(_WITH_BODY)
-    if endpoint.path.startswith("/tokens"):
+    if endpoint.role is TokenRole.ADMIN:
         statuses.add(403)
     return sorted(statuses)
 

@@ -3,13 +3,15 @@
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Final
 from uuid import UUID
 
 from adapters.http.fields import Mistakes, has_lone_surrogate
 from engine.api import ChatCursor
+from engine.chat.chat_query import ChatFilter, QueryInvalid, parse_chat_query
 from engine.chat.ids import ChatId, MessageId
 
 LIMIT_DEFAULT: Final = 50
@@ -25,8 +27,7 @@ class ChatsQuery:
 
     after: ChatCursor | None
     limit: int
-    archived: bool
-    labels: dict[str, str]
+    wanted: ChatFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class MessagesQuery:
 def chats_query(pairs: Pairs) -> ChatsQuery:
     """The filter and page of a list of chats."""
     mistakes = Mistakes()
-    query = _Query(pairs, mistakes, known=("cursor", "limit", "archived", "label"))
+    query = _Query(pairs, mistakes, known=("cursor", "limit", "q", "archived", "label"))
     cursor = query.one("cursor")
     after = None if cursor is None else decode_cursor(cursor)
     if cursor is not None and after is None:
@@ -52,9 +53,9 @@ def chats_query(pairs: Pairs) -> ChatsQuery:
         if not colon or not key or has_lone_surrogate(label):
             mistakes.add("label", "must be key:value")
         labels[key] = value
-    found = ChatsQuery(
-        after=after, limit=query.limit(), archived=query.flag("archived"), labels=labels
-    )
+    wanted = _filter_of(query, mistakes)
+    labels = {**wanted.labels, **labels}
+    found = ChatsQuery(after=after, limit=query.limit(), wanted=replace(wanted, labels=labels))
     mistakes.raise_if_any()
     return found
 
@@ -102,9 +103,29 @@ def no_query(pairs: Pairs) -> None:
     mistakes.raise_if_any()
 
 
-def encode_cursor(chat_id: ChatId, created_at: datetime) -> str:
+def _filter_of(query: "_Query", mistakes: Mistakes) -> ChatFilter:
+    archived = query.flag("archived")
+    try:
+        return parse_chat_query(query.one("q") or "", archived=archived)
+    except QueryInvalid as error:
+        mistakes.add("q", error.detail)
+        return ChatFilter()
+
+
+def recordings_query(pairs: Pairs) -> tuple[int | None, int]:
+    """Before which recording a page ends, and how long it is."""
+    mistakes = Mistakes()
+    query = _Query(pairs, mistakes, known=("before", "limit"))
+    found = (query.number("before"), query.limit())
+    mistakes.raise_if_any()
+    return found
+
+
+def encode_cursor(cursor: ChatCursor) -> str:
     """Where the next page begins, as clients carry it."""
-    text = f"{created_at.isoformat()} {chat_id}"
+    text = f"{cursor.created_at.isoformat()} {cursor.chat_id}"
+    if cursor.pin_rank is not None:
+        text += f" {cursor.pin_rank!r}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -112,11 +133,16 @@ def decode_cursor(cursor: str) -> ChatCursor | None:
     """What `encode_cursor` made; None if it did not make this."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        time, _, chat_id = text.partition(" ")
+        time, chat_id, *ranks = text.split(" ")
+        rank = float(ranks[0]) if ranks else None
+        if len(ranks) > 1 or (rank is not None and not isfinite(rank)):
+            return None
         created_at = datetime.fromisoformat(time)
         if created_at.tzinfo is None:
             return None
-        return ChatCursor(created_at=created_at.astimezone(UTC), chat_id=ChatId(UUID(chat_id)))
+        return ChatCursor(
+            created_at=created_at.astimezone(UTC), chat_id=ChatId(UUID(chat_id)), pin_rank=rank
+        )
     except (ValueError, OverflowError, binascii.Error):
         return None
 

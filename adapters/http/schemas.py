@@ -60,13 +60,20 @@ _FILE_PART: Final = _object(
     media_type=_TEXT,
     size={"type": "integer", "minimum": 0},
 )
+_STORED_FILE_PART: Final = {
+    "type": "object",
+    "description": "A stored file; whatever else is said of it does not count.",
+    "properties": {"type": {"const": "file"}, "file_id": {"type": "string", "format": "uuid"}},
+    "required": ["type", "file_id"],
+}
 _CONTENT: Final = {
     "description": "Text, or parts.",
-    "anyOf": [_TEXT, _array({"anyOf": [_TEXT_PART, _FILE_PART]})],
+    "anyOf": [_TEXT, _array({"anyOf": [_TEXT_PART, _STORED_FILE_PART, _FILE_PART]})],
 }
 _PART: Final = {
     "type": "object",
-    "description": "A part, told by its type: text, reasoning, file, tool-call or tool-result.",
+    "description": "A part, told by its type: text, reasoning, file, tool-call or tool-result. "
+    "A file that is stored has a file_id.",
     "properties": {"type": _TEXT},
     "required": ["type"],
 }
@@ -114,6 +121,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         labels=_LABELS,
         dynamic_tools=_array(_TOOL),
     ),
+    "ChatChange": _object(
+        title=_nullable(_TEXT),
+        labels=_LABELS,
+        pinned=_FLAG,
+        pin_order={"type": "integer", "minimum": 0},
+        model=_nullable(_TEXT),
+        records_calls=_FLAG,
+    ),
+    "ReadMark": _object(message_id=_nullable({"type": "integer", "minimum": 0})),
     "NewMessage": _object(
         ("content",), content=_CONTENT, busy_behavior={**_one_of(BusyBehavior), "default": "queue"}
     ),
@@ -154,6 +170,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         status=_one_of(ShownStatus),
         archived=_FLAG,
         labels=_LABELS,
+        pin_order=_ID,
+        has_unread=_FLAG,
+        channel=_nullable(_TEXT),
+        records_calls=_FLAG,
         owner=_nullable(_ref("Author")),
         queue_length=_ID,
         actions_deadline_at=_nullable(_TIME),
@@ -163,7 +183,45 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         created_at=_TIME,
         updated_at=_TIME,
     ),
-    "ChatPage": _answer(chats=_array(_ref("Chat")), next_cursor=_nullable(_TEXT)),
+    "FoundChat": {
+        "allOf": [
+            _ref("Chat"),
+            _answer(
+                snippet=_nullable(
+                    {
+                        **_array(_answer(text=_TEXT, is_match=_FLAG)),
+                        "description": "Plain text in pieces: the passage for which it was found.",
+                    }
+                )
+            ),
+        ]
+    },
+    "ChatPage": _answer(chats=_array(_ref("FoundChat")), next_cursor=_nullable(_TEXT)),
+    "Recording": _answer(
+        id=_ID,
+        kind=_TEXT,
+        model=_TEXT,
+        status=_TEXT,
+        request={},
+        response={},
+        error=_nullable(_ERROR),
+        started_at=_TIME,
+        finished_at=_nullable(_TIME),
+    ),
+    "Recordings": _answer(
+        recordings=_array(
+            _answer(
+                id=_ID,
+                kind=_TEXT,
+                model=_TEXT,
+                status=_TEXT,
+                error=_nullable(_ERROR),
+                started_at=_TIME,
+                finished_at=_nullable(_TIME),
+            )
+        ),
+        has_more=_FLAG,
+    ),
     "Message": _answer(
         id=_ID,
         role=_one_of(Role),
@@ -176,6 +234,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         runtime_ms=_nullable(_ID),
         created_at=_TIME,
     ),
+    "File": _answer(
+        id={"type": "string", "format": "uuid"},
+        name=_TEXT,
+        media_type=_TEXT,
+        size=_ID,
+        created_at=_TIME,
+    ),
+    "Files": _answer(files=_array(_ref("File"))),
     "MessagePage": _answer(messages=_array(_ref("Message")), has_more=_FLAG),
     "QueuedMessage": _answer(
         id=_ID, content=_array(_PART), author=_nullable(_ref("Author")), created_at=_TIME

@@ -10,6 +10,7 @@ from aiohttp import web
 from adapters.http import views
 from adapters.http.call import Call
 from adapters.http.errors import Problem
+from adapters.http.reading import ReadingMark
 from engine.chat.ids import MessageId
 from engine.stream.events import Event, HistoryReset, MessageEvent
 
@@ -24,9 +25,12 @@ _HEADERS: Final = {
 
 
 async def stream_sse(
-    call: Call, after_id: MessageId, first: tuple[Event, ...]
+    call: Call, after_id: MessageId, first: tuple[Event, ...], mark: ReadingMark
 ) -> web.StreamResponse:
-    """Stream until the client goes or the server ends; `first` is told before anything else."""
+    """Stream until the client goes or the server ends; `first` is told before anything else.
+
+    `mark` is told what was sent.
+    """
     request, streams = call.request, call.around.streams
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(request)
@@ -48,6 +52,7 @@ async def stream_sse(
                 data = writer.write(events) if events else b": still here\n\n"
                 async with asyncio.timeout(WRITE_SECONDS):
                     await response.write(data)
+                mark.note(events)
         except Problem as problem:
             with suppress(ConnectionError, TimeoutError):
                 async with asyncio.timeout(WRITE_SECONDS):

@@ -9,22 +9,27 @@ from aiohttp import WSCloseCode, web
 from adapters.http import views
 from adapters.http.call import Call
 from adapters.http.errors import Problem
+from adapters.http.reading import ReadingMark
 from engine.api import ChatFollower
 from engine.chat.ids import MessageId
 from engine.stream.events import Event
 
 EVENTS_MAX: Final = 256
 """Events in one frame."""
-UNAUTHORIZED_CLOSE: Final = 4401
-"""Closes a socket whose token was revoked: 4000 and up are ours to give, and 401 is the status."""
+CLOSE_OF_STATUS: Final = 4000
+"""Codes from here on are ours to give; 4401 closes a socket whose token was revoked, 4404 of a chat
+that was deleted."""
 WRITE_SECONDS: Final = 60.0
 _INCOMING_BYTES_MAX: Final = 4096
 
 
 async def stream_ws(
-    call: Call, after_id: MessageId, first: tuple[Event, ...]
+    call: Call, after_id: MessageId, first: tuple[Event, ...], mark: ReadingMark
 ) -> web.WebSocketResponse:
-    """Stream until the client goes or the server ends; `first` is told before anything else."""
+    """Stream until the client goes or the server ends; `first` is told before anything else.
+
+    `mark` is told what was sent.
+    """
     # Pings find clients that vanished; pongs are answered while we receive.
     socket = web.WebSocketResponse(
         heartbeat=call.around.beat_seconds, max_msg_size=_INCOMING_BYTES_MAX
@@ -45,9 +50,10 @@ async def stream_ws(
             )
             async for events in batches:
                 await _send(socket, events)
+                mark.note(events)
             await socket.close(code=WSCloseCode.GOING_AWAY)
         except Problem as problem:
-            await socket.close(code=UNAUTHORIZED_CLOSE, message=problem.code.encode())
+            await socket.close(code=CLOSE_OF_STATUS + problem.status, message=problem.code.encode())
         except (ConnectionError, TimeoutError):
             if call.request.transport is not None:
                 call.request.transport.abort()

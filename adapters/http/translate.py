@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from adapters.http.details import labels_of
 from adapters.http.errors import Problem, ProblemCode, not_found
 from adapters.http.fields import Mistakes, ObjectReader, misleads
 from engine.chat.commands import (
@@ -26,14 +27,11 @@ from engine.chat.commands import (
 from engine.chat.content import Author, Content, FilePart, TextPart, ToolResultPart, plain
 from engine.chat.decide_messages import refuse_content
 from engine.chat.form import Form, answer_of_fields, answer_of_option
-from engine.chat.ids import ActionId, ChatId, MessageId, QueuedId, ToolCallId
+from engine.chat.ids import ActionId, ChatId, FileId, MessageId, QueuedId, ToolCallId
 
 TEXT_MAX: Final = 1_000_000
 """Characters of one text part. The cap on bodies is met first, unless an operator raised it."""
 PARTS_MAX: Final = 100
-LABELS_MAX: Final = 50
-LABEL_KEY_MAX: Final = 64
-LABEL_VALUE_MAX: Final = 256
 NAME_MAX: Final = 200
 SYSTEM_PROMPT_MAX: Final = 100_000
 RESULTS_MAX: Final = 250
@@ -82,7 +80,7 @@ def create_chat(
     title = reader.text("title", length_max=NAME_MAX)
     model = reader.text("model", length_max=NAME_MAX)
     system_prompt = reader.text("system_prompt", length_max=SYSTEM_PROMPT_MAX, blank=True)
-    labels = _labels(reader, mistakes)
+    labels = labels_of(reader)
     tools = _dynamic_tools(reader, check_tools)
     mistakes.raise_if_any()
     key = sender.source_key("chat")
@@ -235,8 +233,10 @@ def _part(mistakes: Mistakes, raw: Any, where: str) -> TextPart | FilePart:
             text = reader.text("text", length_max=TEXT_MAX, required=True, blank=True)
             return TextPart(text=text or "")
         case "file":
-            known = ("type", "name", "media_type", "size")
+            known = ("type", "name", "media_type", "size", "file_id")
             reader = ObjectReader(raw, mistakes, known=known, where=where)
+            if reader.value("file_id") is not None:
+                return FilePart(name="", media_type="", file_id=_file_id(reader))
             return FilePart(
                 name=reader.text("name", length_max=NAME_MAX, required=True) or "",
                 media_type=reader.text("media_type", length_max=NAME_MAX, required=True) or "",
@@ -247,24 +247,14 @@ def _part(mistakes: Mistakes, raw: Any, where: str) -> TextPart | FilePart:
             return TextPart(text="")
 
 
-def _labels(reader: ObjectReader, mistakes: Mistakes) -> dict[str, str]:
-    raw = reader.value("labels")
-    if raw is None:
-        return {}
-    if not isinstance(raw, dict):
-        reader.wrong("labels", "must be an object")
-        return {}
-    if len(raw) > LABELS_MAX:
-        reader.wrong("labels", f"has more than {LABELS_MAX} labels")
-        return {}
-    inner = ObjectReader(raw, mistakes, known=raw, where="labels")
-    labels: dict[str, str] = {}
-    for key in raw:
-        if not key.strip() or len(key) > LABEL_KEY_MAX:
-            inner.wrong(key, f"a label's key has 1 to {LABEL_KEY_MAX} characters")
-        value = inner.text(key, length_max=LABEL_VALUE_MAX, required=True, blank=True)
-        labels[key] = value or ""
-    return labels
+def _file_id(reader: ObjectReader) -> FileId | None:
+    """The id of a stored file. What else is said of it does not count: the store knows better."""
+    raw = reader.value("file_id")
+    try:
+        return FileId(UUID(raw))
+    except (ValueError, TypeError, AttributeError):
+        reader.wrong("file_id", "must be the id of a file")
+        return None
 
 
 def _dynamic_tools(reader: ObjectReader, check_tools: CheckTools) -> tuple[dict[str, Any], ...]:

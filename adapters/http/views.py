@@ -11,11 +11,11 @@ import msgspec
 
 from adapters.http.errors import Problem
 from adapters.http.queries import encode_cursor
-from engine.api import Applied, TokenInfo
+from engine.api import Applied, ListedChat, Recording, TokenInfo
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Author, Message, Part, QueuedMessage, ReasoningPart
 from engine.chat.errors import ChatError, RetryState
-from engine.chat.view import ChatView, shown_status
+from engine.chat.view import shown_status
 from engine.stream.events import (
     ActionsEvent,
     ErrorEvent,
@@ -41,11 +41,12 @@ def problem(found: Problem) -> Json:
         body["validations"] = [
             {"field": item.field, "detail": item.detail} for item in found.validations
         ]
-    return body
+    return {**found.facts, **body}
 
 
-def chat(view: ChatView) -> Json:
-    """One chat without its messages."""
+def chat(listed: ListedChat) -> Json:
+    """One chat without its messages, as the caller sees it."""
+    view = listed.chat
     return {
         "id": str(view.id),
         "bot": view.bot,
@@ -54,6 +55,10 @@ def chat(view: ChatView) -> Json:
         "status": view.status.value,
         "archived": view.archived,
         "labels": view.labels,
+        "pin_order": view.pin_order,
+        "has_unread": listed.has_unread,
+        "channel": view.channel,
+        "records_calls": view.records_calls,
         "owner": _author(view.owner),
         "queue_length": view.queue_length,
         "actions_deadline_at": _time(view.actions_deadline_at),
@@ -65,12 +70,41 @@ def chat(view: ChatView) -> Json:
     }
 
 
-def chats(page: Sequence[ChatView], limit: int) -> Json:
+def chats(page: Sequence[ListedChat], limit: int) -> Json:
     """A page of chats, given one more than asked for if there is one."""
     shown = page[:limit]
-    more = len(page) > limit
-    cursor = encode_cursor(shown[-1].id, shown[-1].created_at) if more else None
-    return {"chats": [chat(view) for view in shown], "next_cursor": cursor}
+    cursor = encode_cursor(shown[-1].cursor) if len(page) > limit else None
+    return {"chats": [_found(listed) for listed in shown], "next_cursor": cursor}
+
+
+def _found(listed: ListedChat) -> Json:
+    pieces = [{"text": piece.text, "is_match": piece.is_match} for piece in listed.snippet]
+    return {**chat(listed), "snippet": pieces or None}
+
+
+def recording(call: Recording) -> Json:
+    """A recorded call of a model."""
+    return {
+        "id": call.id,
+        "kind": call.kind.value,
+        "model": call.model,
+        "status": call.status.value,
+        "request": call.request,
+        "response": call.response,
+        "error": _error(call.error),
+        "started_at": _time(call.started_at),
+        "finished_at": _time(call.finished_at),
+    }
+
+
+def recordings(page: Sequence[Recording], limit: int) -> Json:
+    """A page of recorded calls, given one more than asked for if there is one."""
+    shown = [recording(call) for call in page[:limit]]
+    without = [
+        {key: value for key, value in call.items() if key not in ("request", "response")}
+        for call in shown
+    ]
+    return {"recordings": without, "has_more": len(page) > limit}
 
 
 def message(stored: Message) -> Json:

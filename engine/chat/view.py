@@ -32,7 +32,10 @@ def shown_status(status: ChatStatus, *, lease_live: bool) -> ShownStatus:
 
 
 class ChatView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One chat without its messages. Times are UTC."""
+    """One chat without its messages. Times are UTC. `pin_order`: its place among the pinned, from 1 on.
+
+    `channel`: where people talk with it, as platform:installation:channel.
+    """
 
     id: ChatId
     organization_id: OrganizationId
@@ -47,6 +50,9 @@ class ChatView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: dict[str, str] = {}
     archived: bool = False
     pinned: bool = False
+    pin_order: int = 0
+    channel: str | None = None
+    records_calls: bool = False
     queue_length: int = 0
     actions_deadline_at: datetime | None = None
     last_error: ChatError | None = None

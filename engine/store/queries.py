@@ -2,7 +2,7 @@
 
 A query begins with `-- name: what(parameters) :kind` and a line of why. Kinds: `:one` gives a row or
 None, `:many` rows, `:exec` the number of rows that it changed. What several queries of a file share
-stands under `-- part: name` and is used as `{{name}}`.
+stands under `-- part: name` and is used as `{{name}}`, in other files as `{{file.name}}`.
 """
 
 import re
@@ -11,6 +11,8 @@ from functools import cache
 from importlib.resources import files
 
 _HEADER = re.compile(r"^-- name: (?P<name>\w+)\((?P<parameters>[^)]*)\) :(?P<kind>one|many|exec)$")
+
+_FOREIGN = re.compile(r"\{\{(?P<file>\w+)\.(?P<name>\w+)\}\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +35,7 @@ def query(name: str) -> Query:
 @cache
 def load_file(room: str) -> dict[str, Query]:
     """All queries of sql/{room}.sql by name."""
-    text = (files("engine.store") / "sql" / f"{room}.sql").read_text(encoding="utf-8")
-    return {found.name: found for found in _parse(room, text)}
+    return {found.name: found for found in _parse(room)}
 
 
 def all_queries() -> list[Query]:
@@ -44,21 +45,31 @@ def all_queries() -> list[Query]:
     return [found for room in rooms for found in load_file(room).values()]
 
 
-def _parse(room: str, text: str) -> list[Query]:
-    blocks = re.split(r"(?m)^(?=-- (?:name|part): )", text)
+def _parse(room: str) -> list[Query]:
+    parts = _parts_of(room)
+    blocks = [_with_parts(block, parts) for block in _blocks_of(room)]
+    return [_parse_block(room, block) for block in blocks if block.startswith("-- name: ")]
+
+
+@cache
+def _parts_of(room: str) -> dict[str, str]:
     parts: dict[str, str] = {}
-    for block in blocks:
+    for block in _blocks_of(room):
         if block.startswith("-- part: "):
             header, _, sql = block.partition("\n")
             parts[header.removeprefix("-- part: ")] = _with_parts(sql.strip(), parts)
-    blocks = [_with_parts(block, parts) for block in blocks]
-    return [_parse_block(room, block) for block in blocks if block.startswith("-- name: ")]
+    return parts
+
+
+def _blocks_of(room: str) -> list[str]:
+    text = (files("engine.store") / "sql" / f"{room}.sql").read_text(encoding="utf-8")
+    return re.split(r"(?m)^(?=-- (?:name|part): )", text)
 
 
 def _with_parts(sql: str, parts: dict[str, str]) -> str:
     for name, part in parts.items():
         sql = sql.replace(f"{{{{{name}}}}}", part)
-    return sql
+    return _FOREIGN.sub(lambda match: _parts_of(match["file"])[match["name"]], sql)
 
 
 def _parse_block(room: str, block: str) -> Query:

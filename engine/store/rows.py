@@ -8,7 +8,6 @@ from engine.chat.actions import RequiredAction
 from engine.chat.changes import ChatChange, Versions
 from engine.chat.content import Message, QueuedMessage, Role, Visibility
 from engine.chat.ids import (
-    DEFAULT_ORGANIZATION,
     ActionId,
     ChatId,
     MessageId,
@@ -19,10 +18,10 @@ from engine.chat.snapshot import ChatStatus
 from engine.chat.view import ChatView, SyncRead
 from engine.store.pool import Pool, Row
 from engine.store.queries import query
-from engine.store.stored_json import decode_json, encode_json, encode_text
+from engine.store.stored_json import decode_json, encode_text
 
 PAGE_MAX = 1000
-"""Chats or messages in one page, however many are asked for."""
+"""Messages in one page, however many are asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +49,6 @@ class QueuedRef:
     queued_id: QueuedId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatCursor:
-    """Where a list of chats goes on: after this chat."""
-
-    created_at: datetime
-    chat_id: ChatId
-
-
 class ChatRows:
     """Reads chats. Methods raise StoreUnavailable when the database is out of reach."""
 
@@ -68,27 +59,6 @@ class ChatRows:
         """One chat as readers see it; running without a live lease is shown as pending."""
         row = await self._pool.fetch_one(query("rows.read_chat"), chat_id)
         return None if row is None else decode_json(row["chat"], ChatView)
-
-    async def list_chats(
-        self,
-        *,
-        organization_id: OrganizationId = DEFAULT_ORGANIZATION,
-        after: ChatCursor | None = None,
-        limit: int = 50,
-        archived: bool = False,
-        labels: dict[str, str] | None = None,
-    ) -> tuple[ChatView, ...]:
-        """Chats that have all these labels, newest first, beyond `after`."""
-        rows = await self._pool.fetch(
-            query("rows.list_chats"),
-            organization_id,
-            archived,
-            encode_json(labels or {}),
-            after.created_at if after else None,
-            after.chat_id if after else None,
-            min(limit, PAGE_MAX),
-        )
-        return tuple(decode_json(row["chat"], ChatView) for row in rows)
 
     async def read_sync(
         self, chat_id: ChatId, known: Versions, after_id: MessageId
@@ -147,7 +117,7 @@ class ChatRows:
     async def versions_of(self, chat_ids: list[ChatId]) -> list[ChatChange]:
         """Where these chats stand, in any order; chats that do not exist are left out."""
         rows = await self._pool.fetch(query("rows.versions_of"), chat_ids)
-        return [_change_of(row) for row in rows]
+        return [change_of(row) for row in rows]
 
     async def read_queue(self, chat_id: ChatId) -> tuple[QueuedMessage, ...]:
         """What waits, in the order in which it will be answered."""
@@ -200,7 +170,8 @@ def _decode(row: Row | None, column: str, type_: Any) -> Any:
     return () if row is None else decode_json(row[column], type_)
 
 
-def _change_of(row: Row) -> ChatChange:
+def change_of(row: Row) -> ChatChange:
+    """A row of a chat's counters and state as the hint that it stands there."""
     return ChatChange(
         chat_id=row["id"],
         snapshot_version=row["snapshot_version"],

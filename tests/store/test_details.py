@@ -6,6 +6,8 @@ import pytest
 
 from engine.chat.changes import ChatChange
 from engine.chat.commands import Archive
+from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.details import DetailsChange
 from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.details import Details
@@ -42,9 +44,9 @@ async def test_each_change_is_published_as_it_is_stored(
     await force_running(pool, chat_id)
     changes.clear()
 
-    await details.set_pinned(chat_id, pinned=True)
-    await details.set_model(chat_id, "other")
-    await details.set_labels(chat_id, {"a": "b"})
+    await details.change(chat_id, DetailsChange(pin_order=1))
+    await details.change(chat_id, DetailsChange(model="other"))
+    await details.change(chat_id, DetailsChange(labels={"a": "b"}, title="Boats"))
 
     assert len(changes) == 3
     assert await ChatRows(pool).versions_of([chat_id]) == [changes[-1]]
@@ -55,7 +57,7 @@ async def test_archived_chat_is_unpinned(
 ) -> None:
     """E4 (store part)"""
     chat_id = await new_chat(machine)
-    await details.set_pinned(chat_id, pinned=True)
+    await details.change(chat_id, DetailsChange(pin_order=1))
 
     archived = await submit(machine, chat_id, Archive())
 
@@ -63,8 +65,11 @@ async def test_archived_chat_is_unpinned(
     assert chat is not None
     assert (chat.status, chat.archived, chat.pinned) == ("waiting", True, False)
     assert archived.snapshot.runner_id is None
-    assert not await details.set_pinned(chat_id, pinned=True)
+    refused = await details.change(chat_id, DetailsChange(pin_order=1, title="Not told"))
+    assert refused == Refusal(reason=RefusalReason.ARCHIVED)
+    assert await ChatRows(pool).read_chat(chat_id) == chat
 
 
 async def test_unknown_chat_has_no_details(details: Details) -> None:
     assert not await details.set_title(ChatId(uuid4()), "x", by_human=True)
+    assert await details.change(ChatId(uuid4()), DetailsChange(pin_order=1)) is False

@@ -8,9 +8,8 @@ from engine.chat.commands import CreateChat, DeleteQueuedMessage, EditMessage, S
 from engine.chat.content import Role, Visibility, plain, text_of
 from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, MessageId
 from engine.store.chat_machine import ChatMachine
-from engine.store.details import Details
 from engine.store.pool import Pool
-from engine.store.rows import ChatCursor, ChatRows, MessageRef, QueuedRef
+from engine.store.rows import ChatRows, MessageRef, QueuedRef
 from tests.store.story import (
     ADA,
     ask_people,
@@ -193,21 +192,6 @@ async def test_each_audience_reads_what_is_for_it(machine: ChatMachine, pool: Po
     read = await rows.read_sync(chat_id, NOTHING_KNOWN, FIRST)
     assert read is not None
     assert read.messages == people
-
-
-async def test_list_pages_through_chats_newest_first(machine: ChatMachine, pool: Pool) -> None:
-    rows = ChatRows(pool)
-    chats = [await new_chat(machine) for _ in range(5)]
-    await Details(pool, lambda _change: None).set_labels(chats[1], {"a": "1", "b": "2"})
-
-    first = await rows.list_chats(limit=2)
-    cursor = ChatCursor(created_at=first[-1].created_at, chat_id=first[-1].id)
-    second = await rows.list_chats(after=cursor)
-
-    assert [chat.id for chat in (*first, *second)] == chats[::-1]
-    assert [chat.id for chat in await rows.list_chats(labels={"a": "1"})] == [chats[1]]
-    assert await rows.list_chats(labels={"a": "2"}) == ()
-    assert await rows.list_chats(archived=True) == ()
 
 
 async def test_message_is_found_by_its_source_in_history_and_queue(

@@ -131,6 +131,8 @@ document.addEventListener("submit", async (event) => {
   const isSent = await send(form, submitter);
   if (area) delete form.dataset.sending;
   if (!isSent) return;
+  // What the page's head shows is drawn by the server.
+  if ("reload" in form.dataset) return location.reload();
   if (area) {
     // What was typed meanwhile is the beginning of the next message.
     if (area.value.startsWith(text)) area.value = area.value.slice(text.length);

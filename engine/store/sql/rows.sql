@@ -3,12 +3,14 @@ EXISTS (
         SELECT FROM chat_heartbeats AS h
         WHERE h.chat_id = c.id AND h.runner_id = c.runner_id AND h.heartbeat_at + h.lease > now()
     )
+-- part: shown_status
+CASE WHEN c.status = 'running' AND NOT {{lease_live}} THEN 'pending' ELSE c.status END
 -- part: chat
 json_build_object(
     'id', c.id,
     'organization_id', c.organization_id,
     'bot', c.bot,
-    'status', CASE WHEN c.status = 'running' AND NOT {{lease_live}} THEN 'pending' ELSE c.status END,
+    'status', {{shown_status}},
     'versions', json_build_object(
         'snapshot_version', c.snapshot_version,
         'history_version', c.history_version,
@@ -24,6 +26,13 @@ json_build_object(
     'labels', c.labels,
     'archived', c.archived,
     'pinned', c.pinned,
+    'pin_order', CASE WHEN c.pinned THEN (
+        SELECT count(*) FROM chats AS ahead
+        WHERE ahead.organization_id = c.organization_id AND ahead.pinned
+          AND (ahead.pin_rank, ahead.id) <= (c.pin_rank, c.id)
+    ) ELSE 0 END,
+    'channel', c.channel,
+    'records_calls', c.records_calls,
     'queue_length', (SELECT count(*) FROM chat_queued_messages AS q WHERE q.chat_id = c.id),
     'actions_deadline_at', c.actions_deadline_at,
     'last_error', c.last_error,
@@ -52,16 +61,6 @@ json_build_object(
 -- name: read_chat(chat_id) :one
 -- The database builds the JSON that the program decodes into its own types in one pass.
 SELECT {{chat}} AS chat FROM chats AS c WHERE c.id = $1
-
--- name: list_chats(organization_id, archived, labels, before_created_at, before_id, limit) :many
--- By creation, which never changes, so that pages neither skip nor repeat a chat.
-SELECT {{chat}} AS chat FROM chats AS c
-WHERE c.organization_id = $1
-  AND c.archived = $2
-  AND c.labels @> $3
-  AND ($4::timestamptz IS NULL OR (c.created_at, c.id) < ($4, $5::uuid))
-ORDER BY c.created_at DESC, c.id DESC
-LIMIT $6
 
 -- name: read_sync(chat_id, known_history, known_queue, is_new, after_id) :one
 -- One statement is one snapshot: what is read together belongs together.
