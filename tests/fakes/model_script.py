@@ -121,17 +121,19 @@ class SeenRequest:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return list(self.body.get("messages", []))
+        """The messages, or the items of a Responses request."""
+        return list(self.body.get("messages", self.body.get("input", [])))
 
     @property
     def system(self) -> str:
-        own = [said_in(self.body["system"])] if "system" in self.body else []
-        return "\n".join(own + [m["content"] for m in self.messages if m["role"] == "system"])
+        own = [said_in(self.body[key]) for key in ("system", "instructions") if key in self.body]
+        rows = [m["content"] for m in self.messages if m.get("role") == "system"]
+        return "\n".join(own + rows)
 
     @property
     def last_text(self) -> str:
         """What the last user message says."""
-        users = (m["content"] for m in reversed(self.messages) if m["role"] == "user")
+        users = (m["content"] for m in reversed(self.messages) if m.get("role") == "user")
         return said_in(next(users, ""))
 
     @property
@@ -141,15 +143,17 @@ class SeenRequest:
     def tool_result(self, tool_call_id: str) -> Any:
         """The content of the result with this id, decoded where it is JSON."""
         for result in self._results():
-            if tool_call_id in (result.get("tool_call_id"), result.get("tool_use_id")):
+            ids = (result.get(key) for key in ("tool_call_id", "tool_use_id", "call_id"))
+            text = result.get("output", result.get("content"))
+            if tool_call_id in ids and text is not None:
                 try:
-                    return json.loads(result["content"])
+                    return json.loads(text)
                 except ValueError:
-                    return result["content"]
+                    return text
         raise KeyError(tool_call_id)
 
     def _results(self) -> Iterator[dict[str, Any]]:
-        """The results of either shape: messages of their own, or blocks of a message."""
+        """The results of any shape: messages or items of their own, or blocks of a message."""
         for message in self.messages:
             yield message
             content = message.get("content")
@@ -160,7 +164,8 @@ def said_in(content: str | Sequence[Mapping[str, Any]]) -> str:
     """The words of a content that is text or a list of blocks."""
     if isinstance(content, str):
         return content
-    return "\n".join(block["text"] for block in content if block.get("type") == "text")
+    kinds = ("text", "input_text")
+    return "\n".join(block["text"] for block in content if block.get("type") in kinds)
 
 
 def whole_script(steps: Sequence[Step]) -> Sequence[Step]:

@@ -24,6 +24,7 @@ from aiohttp import web
 
 from tests.fakes.model_anthropic import messages_endpoint
 from tests.fakes.model_connection import cut
+from tests.fakes.model_responses import responses_endpoint
 from tests.fakes.model_rules import Refused, check_request
 from tests.fakes.model_script import (
     Call,
@@ -101,6 +102,7 @@ class FakeModel:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", model._on_chat)
         app.router.add_post("/v1/messages", messages_endpoint(model))
+        app.router.add_post("/v1/responses", responses_endpoint(model))
         app.router.add_get("/v1/models", model._on_models)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0)
         await runner.setup()
