@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from bots.brains import build_brains
 from bots.catalog import load_bots
 from bots.lifecycle import Background
+from bots.side_work import make_side_work, notify_after_seconds
 from config.settings import Settings
 from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnLimits, TurnPorts
@@ -23,6 +24,7 @@ from engine.stream.relay_memory import MemoryRelay
 from engine.stream.relay_redis import RedisRelay
 from engine.worker.housekeeping import Housekeeper
 from engine.worker.patient_store import PatientStore
+from engine.worker.side_work import SideWork
 from engine.worker.worker import Worker, WorkerPace
 
 Say = Callable[[str], None]
@@ -70,9 +72,11 @@ async def open_replica(
         if brains is None:
             session = await stack.enter_async_context(model_session())
             brains = build_brains(settings, load_bots(settings.bots_dir), session)
-        worker = _make_worker(settings, engine, pool, brains)
+        side_work = make_side_work(settings, engine, brains)
+        tasks.start(side_work.run(), name="side work")
+        worker = _make_worker(settings, engine, pool, brains, side_work)
         tasks.start(worker.run(), name="worker")
-        housekeeper = Housekeeper(engine.leases, engine.inbox, engine.files)
+        housekeeper = Housekeeper(engine.leases, engine.inbox, engine.files, engine.notifications)
         tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
     return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
@@ -98,11 +102,14 @@ def _file_limits(settings: Settings) -> FileLimits:
     )
 
 
-def _make_worker(settings: Settings, engine: Engine, pool: Pool, brains: Brains) -> Worker:
+def _make_worker(
+    settings: Settings, engine: Engine, pool: Pool, brains: Brains, side_work: SideWork
+) -> Worker:
     limits = TurnLimits(
         action_timeout_seconds=settings.tools.action_timeout_seconds,
         attempts_max=settings.worker.retry_attempts_max,
         steps_max=settings.worker.steps_max,
+        notify_after_seconds=notify_after_seconds(settings),
     )
     ports = TurnPorts(
         store=PatientStore(engine.machine, engine.rows, Ledger(pool), engine.files),
@@ -117,5 +124,10 @@ def _make_worker(settings: Settings, engine: Engine, pool: Pool, brains: Brains)
         chats_max=settings.worker.chats_max,
     )
     return Worker(
-        machine=engine.machine, leases=engine.leases, ports=ports, brains=brains, pace=pace
+        machine=engine.machine,
+        leases=engine.leases,
+        ports=ports,
+        brains=brains,
+        pace=pace,
+        on_acquired=side_work.offer,
     )

@@ -72,7 +72,11 @@ def _open_slack(
         )
     bot = _bot_names(settings)[0]
     slack = SlackAdapter(
-        replica.engine, settings.slack, settings.delivery, defaults=ChatDefaults(bot=bot)
+        replica.engine,
+        settings.slack,
+        settings.delivery,
+        defaults=ChatDefaults(bot=bot),
+        notifications=settings.notifications,
     )
     application.add_routes(slack.routes())
     tasks.start(slack.run(), name="slack")

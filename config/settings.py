@@ -41,6 +41,14 @@ class BusyBehavior(StrEnum):
     INTERRUPT = "interrupt"
 
 
+class SlackNotify(StrEnum):
+    """How owners of chats in Slack are told that a long turn has ended."""
+
+    DM = "dm"
+    MENTION = "mention"
+    OFF = "off"
+
+
 class LogLevel(StrEnum):
     """The least severe level that is written."""
 
@@ -200,6 +208,32 @@ class FilesSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TitlesSettings:
+    """Names of chats. Until a model has found one, and without one, the first words stand."""
+
+    enabled: bool = setting(True, "Have a model name new chats that nobody has named.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationsSettings:
+    """Telling the owner of a chat that a long turn has ended, or asks something."""
+
+    enabled: bool = setting(True, "Tell owners at all.")
+    after_seconds: float = setting(
+        60.0,
+        "A turn that took this long since its message was sent is told of.",
+        at_least=0,
+        at_most=86_400,
+    )
+    poll_seconds: float = setting(
+        2.0,
+        "How often notifications, and titles that were asked for, are looked for.",
+        at_least=0.05,
+        at_most=3600,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSettings:
     """Live parts on their way to readers."""
 
@@ -259,6 +293,11 @@ class SlackSettings:
     stop_reaction: str = setting(
         "octagonal_sign", "A reaction with this emoji on the reply stops the agent."
     )
+    notify: SlackNotify = setting(
+        SlackNotify.DM,
+        "How owners are told that a long turn has ended: by direct message, by a mention in the "
+        "thread, or not at all. Never in a direct message with the bot, where the reply tells it.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +355,8 @@ class Settings:
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     tools: ToolsSettings = field(default_factory=ToolsSettings)
     files: FilesSettings = field(default_factory=FilesSettings)
+    titles: TitlesSettings = field(default_factory=TitlesSettings)
+    notifications: NotificationsSettings = field(default_factory=NotificationsSettings)
     stream: StreamSettings = field(default_factory=StreamSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     slack: SlackSettings = field(default_factory=SlackSettings)

@@ -17,6 +17,7 @@ from engine.chat.decision import LimitReached, Refusal, RefusalReason
 from engine.chat.details import DetailsChange
 from engine.chat.files import FileInfo, FileRefusal, NewFile, StoredFile
 from engine.chat.ids import ActionId, ChatId, FileId, MessageId
+from engine.chat.notification import Notification
 from engine.chat.spending import limit_sentence
 from engine.chat.view import ChatView
 from engine.store.bindings import Binding, Bindings
@@ -37,6 +38,7 @@ from engine.store.inbox import (
     Twin,
 )
 from engine.store.leases import Leases
+from engine.store.notifications import Notifications
 from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool
 from engine.store.reads import Reads
@@ -51,6 +53,7 @@ from engine.store.spend_limits import (
     SpendLimits,
     Unchanged,
 )
+from engine.store.side_work import SideWorkRows
 from engine.store.spending import Spending, SpendStatus
 from engine.store.tokens import TokenInfo, Tokens
 from engine.store.usage import Usage
@@ -132,6 +135,8 @@ class Engine:
         self.limits = SpendLimits(pool, self.configuration)
         self.usage = Usage(pool)
         self.files = Files(pool, file_limits)
+        self.notifications = Notifications(pool)
+        self.side_work = SideWorkRows(pool)
         self.stream = StreamLoop(reader=self.rows, relay=relay)
         self._on_change: tuple[OnChange, ...] = ()
         self._on_inbox: tuple[OnInbox, ...] = ()
@@ -175,6 +180,13 @@ class Engine:
     async def change_details(self, chat_id: ChatId, wanted: DetailsChange) -> bool | Refusal:
         """Change title, labels, pin or model: all of it, or nothing. False: no such chat."""
         return await self.details.change(chat_id, wanted)
+
+    async def request_title(self, chat_id: ChatId) -> bool | None:
+        """Have a model name the chat anew, soon. False: it is archived; None: there is no such chat.
+
+        A title that a person gave is given up by asking; one that is given meanwhile stays.
+        """
+        return await self.side_work.request_title(chat_id)
 
     async def mark_read(
         self, chat_id: ChatId, identity: str, message_id: MessageId | None = None
@@ -250,6 +262,19 @@ class Engine:
     async def list_files(self, chat_id: ChatId) -> Sequence[FileInfo]:
         """The files of a chat's messages, oldest first."""
         return await self.files.list_of_chat(chat_id)
+
+    # -- notifications ---------------------------------------------------------------------------
+
+    async def claim_notifications(
+        self, platform: str, installation: str, *, claim: UUID, limit: int, seconds: float
+    ) -> Sequence[Notification]:
+        """Take what owners of an installation's chats are to be told, for so long, oldest first.
+
+        What became of each is told to `notifications`, under the same claim.
+        """
+        return await self.notifications.claim_ready(
+            platform, installation, claim=claim, limit=limit, seconds=seconds
+        )
 
     # -- the inbox -------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from adapters.http import actions, chat_stream, chats, messages, queue, tokens
+from adapters.http import actions, chat_stream, chats, messages, queue, titles, tokens
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
@@ -174,6 +174,16 @@ ENDPOINTS: Final = (
         run=chats.clear_context,
         gives="Applied",
         problems=(409,),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_CHAT}/title/regenerate",
+        name="regenerateTitle",
+        summary="Have a model name the chat anew, in place of any title that it has.",
+        run=titles.regenerate,
+        successes=(202,),
+        problems=(409,),
+        detail="The title comes soon, as a change of the chat. One that is given by hand meanwhile stays.",
     ),
     Endpoint(
         method="POST",

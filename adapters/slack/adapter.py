@@ -7,6 +7,7 @@ import aiohttp
 from aiohttp import web
 
 from adapters.contract import ChatDefaults
+from adapters.delivery.notification_pump import NotificationPump
 from adapters.delivery.pump import DeliveryPump
 from adapters.errors import SurfaceError
 from adapters.slack.client import SlackClient, web_client
@@ -16,12 +17,13 @@ from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbox_worker import InboxWorker
 from adapters.slack.intent_handler import IntentHandler
 from adapters.slack.markup import MrkdwnRenderer
+from adapters.slack.notifier import SlackNotifier
 from adapters.slack.people import People
 from adapters.slack.questions import MayAnswer, anybody_may_answer
 from adapters.slack.receiver import HttpDoor, SlackReceiver
 from adapters.slack.sockets import SocketMode
 from adapters.slack.surface import SlackSurface
-from config.settings import DeliverySettings, SlackSettings
+from config.settings import DeliverySettings, NotificationsSettings, SlackSettings
 from engine.api import Engine
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class SlackAdapter:
         *,
         defaults: ChatDefaults | None = None,
         may_answer: MayAnswer = anybody_may_answer,
+        notifications: NotificationsSettings | None = None,
     ) -> None:
         if settings.bot_token is None:
             raise ValueError("Slack needs a bot token")
@@ -53,6 +56,7 @@ class SlackAdapter:
         self._delivery = delivery
         self._defaults = defaults or ChatDefaults()
         self._may_answer = may_answer
+        self._notifications = notifications or NotificationsSettings()
         self._bot_token = settings.bot_token
         self._receiver: SlackReceiver | None = None
         self._sockets: SocketMode | None = None
@@ -147,10 +151,22 @@ class SlackAdapter:
             token = self._settings.app_token.reveal()
             self._sockets = SocketMode(receiver.app, token, sdk, clock=clock)
         self._receiver = receiver
-        await self._run_parts(worker, pump)
+        notifier = SlackNotifier(
+            client, installation=identity.team_id, notify=self._settings.notify
+        )
+        notices = NotificationPump(
+            self._engine,
+            notifier,
+            self._delivery,
+            poll_seconds=self._notifications.poll_seconds,
+        )
+        await self._run_parts(worker, pump, notices)
 
-    async def _run_parts(self, worker: InboxWorker, pump: DeliveryPump) -> None:
+    async def _run_parts(
+        self, worker: InboxWorker, pump: DeliveryPump, notices: NotificationPump
+    ) -> None:
         async with asyncio.TaskGroup() as tasks:
+            noticing = tasks.create_task(notices.run(), name="slack notices")
             working = tasks.create_task(worker.run(), name="slack inbox")
             pumping = tasks.create_task(pump.run(), name="slack pump")
             listening: asyncio.Task[None] | None = None
@@ -166,7 +182,9 @@ class SlackAdapter:
             worker.drain()
             await working
             pump.drain()
+            notices.drain()
             await pumping
+            await noticing
             await self._courtesies.close()
             if self._sockets is not None:
                 self._sockets.first_connected.set()

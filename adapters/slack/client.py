@@ -145,6 +145,32 @@ class SlackClient:
         metadata = answer.get("response_metadata") or {}
         return list(answer.get("messages") or ()), str(metadata.get("next_cursor") or "")
 
+    async def history(
+        self, channel: str, *, oldest: str = "0", cursor: str = ""
+    ) -> tuple[list[dict[str, Any]], str]:
+        """A page of a conversation, the newest first, and the cursor of the next page."""
+        answer = await self._call(
+            self._sdk.conversations_history(
+                channel=channel,
+                oldest=oldest,
+                cursor=cursor or None,
+                include_all_metadata=True,
+                limit=200,
+            )
+        )
+        metadata = answer.get("response_metadata") or {}
+        return list(answer.get("messages") or ()), str(metadata.get("next_cursor") or "")
+
+    async def open_direct_message(self, user_id: str) -> str:
+        """The conversation between us and one person. Opening one that is open is fine."""
+        answer = await self._call(self._sdk.conversations_open(users=user_id))
+        return str((answer.get("channel") or {}).get("id") or user_id)
+
+    async def permalink(self, channel: str, ts: str) -> str:
+        """The address of a message, for people."""
+        answer = await self._call(self._sdk.chat_getPermalink(channel=channel, message_ts=ts))
+        return str(answer["permalink"])
+
     async def open_view(self, trigger_id: str, view: dict[str, Any]) -> None:
         """Open a modal; a trigger works once, for three seconds."""
         await self._call(self._sdk.views_open(trigger_id=trigger_id, view=view))

@@ -47,6 +47,9 @@ FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
             scopes=("mpim:history",),
             events=("message.mpim",),
         ),
+        "notifications": Feature(
+            purpose="a direct message to whoever waits for a long answer", scopes=("im:write",)
+        ),
         "files": Feature(purpose="text files that people attach", scopes=("files:read",)),
         "reactions": Feature(
             purpose="stop by reaction, and a reaction as a receipt",

@@ -28,7 +28,8 @@ _SCHEMES = ("http:", "https:", "mailto:")
 # them from their ends. Marks (LRM, RLM) stay.
 _NO_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 # Slack ends an address at a bar and knows no escape for one in a label.
-_LABEL_BAR = "\u2223"
+LABEL_BAR = "\u2223"
+"""What stands for a bar in a link's label; it looks the same."""
 _HIDDEN_TARGET_MAX = 200
 _FILE_SUFFIXES = frozenset(
     [
@@ -162,7 +163,7 @@ def _link(link: Link, styles: tuple[str, ...]) -> Iterator[_Run]:
         yield _literal(label, styles)
         yield _Run(f" (<{target}>)", styles)
     else:
-        yield _Run(f"<{target}|{escape(label).replace('|', _LABEL_BAR)}>", styles)
+        yield _Run(f"<{target}|{escape(label).replace('|', LABEL_BAR)}>", styles)
 
 
 def _target(url: str) -> str:

@@ -16,7 +16,7 @@ from aiohttp import web
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.questions import MayAnswer, anybody_may_answer
 from config.secret import Secret
-from config.settings import DeliverySettings, SlackSettings
+from config.settings import DeliverySettings, NotificationsSettings, SlackSettings
 from engine.api import Engine
 from engine.chat.ids import ChatId
 from engine.tools.builtin import ASK_PEOPLE
@@ -70,6 +70,8 @@ async def house(
     dynamic_tools: Sequence[ToolDefinition] = (ASK_PEOPLE,),
     may_answer: MayAnswer = anybody_may_answer,
     delivery: DeliverySettings = FAST_DELIVERY,
+    makes_titles: bool = False,
+    notify_after: float | None = None,
     **fields: Any,
 ) -> AsyncIterator[House]:
     """Run a replica until the block ends; then it is drained."""
@@ -79,12 +81,15 @@ async def house(
         redis_url=redis_url,
         works=works,
         dynamic_tools=dynamic_tools,
+        makes_titles=makes_titles,
+        notify_after=notify_after,
     ) as replica:
         adapter = SlackAdapter(
             replica.engine,
             slack_settings(slack, over_http=over_http, **fields),
             delivery,
             may_answer=may_answer,
+            notifications=NotificationsSettings(poll_seconds=0.1),
         )
         async with _served(adapter) as url:
             if over_http:

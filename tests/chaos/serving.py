@@ -39,6 +39,9 @@ _PACE = {
     "THREADWRIGHT_DELIVERY_HEARTBEAT_SECONDS": "0.3",
     "THREADWRIGHT_DELIVERY_POLL_SECONDS": "0.1",
     "THREADWRIGHT_SLACK_EDIT_INTERVAL_MS_MIN": "100",
+    # The model sees no request that a test did not cause.
+    "THREADWRIGHT_TITLES_ENABLED": "false",
+    "THREADWRIGHT_NOTIFICATIONS_POLL_SECONDS": "0.1",
 }
 _DIE_WITH_PARENT = 1
 _SDK_LOGGER = "threadwright.slack.sdk"

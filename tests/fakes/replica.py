@@ -15,7 +15,14 @@ from uuid import uuid4
 from bots.lifecycle import Background, background
 from bots.replica import Replica, open_replica
 from config.secret import Secret, SecretUrl
-from config.settings import ModelProvider, Settings, ToolsSettings, WorkerSettings
+from config.settings import (
+    ModelProvider,
+    NotificationsSettings,
+    Settings,
+    TitlesSettings,
+    ToolsSettings,
+    WorkerSettings,
+)
 from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.api import Applied, ChatFollower, Created, Engine
 from engine.chat.changes import ChatChange
@@ -78,10 +85,23 @@ def settings_for(
     redis_url: str | None = None,
     worker: WorkerSettings = FAST,
     action_seconds: float = 86_400.0,
+    makes_titles: bool = False,
+    notify_after: float | None = None,
 ) -> Settings:
-    """Settings of a test's replica: short leases, the provider of the fake model."""
+    """Settings of a test's replica: short leases, the provider of the fake model.
+
+    New chats are not named and nobody is told of long turns unless the test asks for it, so that the
+    model sees no request that a test did not cause.
+    """
     settings = replace(
         Settings(), worker=worker, tools=ToolsSettings(action_timeout_seconds=action_seconds)
+    )
+    settings = replace(
+        settings,
+        titles=TitlesSettings(enabled=makes_titles),
+        notifications=NotificationsSettings(
+            enabled=notify_after is not None, after_seconds=notify_after or 0.0, poll_seconds=0.1
+        ),
     )
     model = replace(settings.model, provider=ModelProvider.OPENAI, name="test-model")
     settings = replace(settings, model=model)
@@ -140,9 +160,17 @@ class TestReplica:
         action_seconds: float = 86_400.0,
         silence_seconds: float = 5.0,
         brains: Brains | None = None,
+        makes_titles: bool = False,
+        notify_after: float | None = None,
     ) -> AsyncIterator["TestReplica"]:
         """Run a replica until the block ends; then it is drained, as at a shutdown."""
-        settings = settings_for(redis_url=redis_url, worker=worker, action_seconds=action_seconds)
+        settings = settings_for(
+            redis_url=redis_url,
+            worker=worker,
+            action_seconds=action_seconds,
+            makes_titles=makes_titles,
+            notify_after=notify_after,
+        )
         async with AsyncExitStack() as stack:
             if brains is None:
                 session = await stack.enter_async_context(model_session())

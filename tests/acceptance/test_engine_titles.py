@@ -1,0 +1,161 @@
+"""Titles through the real engine: the first words at once, a model's beside the turn, a person's for good."""
+
+from engine.chat.commands import Archive
+from engine.chat.ids import ChatId
+from engine.chat.view import ShownStatus
+from engine.store.pool import Pool
+from tests.fakes.model_server import FakeModel, Gate, Hang, Refuse, Say
+from tests.fakes.replica import TestReplica, eventually, soon
+
+LONG_QUESTION = "Why does the lighthouse blink twice when the harbour is closed?"
+FIRST_WORDS = "Why does the lighthouse blink twice…"
+
+
+async def title(replica: TestReplica, chat_id: ChatId) -> str | None:
+    return (await replica.view(chat_id)).title
+
+
+async def until_called(replica: TestReplica, chat_id: ChatId, wanted: str) -> None:
+    await replica.until(chat_id, lambda view: view.title == wanted)
+
+
+async def kinds(pool: Pool) -> list[str]:
+    """What was paid for, oldest first."""
+    async with pool.session() as connection:
+        rows = await connection.fetch("SELECT kind FROM usage_records ORDER BY id")
+    return [row["kind"] for row in rows]
+
+
+async def test_first_words_are_the_title_at_once(database_url: str, model: FakeModel) -> None:
+    async with TestReplica.start(database_url, model.url, works=False) as replica:
+        chat_id = await replica.chat(LONG_QUESTION)
+        assert await title(replica, chat_id) == FIRST_WORDS
+        assert await title(replica, await replica.chat("Hello", title="Ada's")) == "Ada's"
+
+
+async def test_a_model_names_a_new_chat_beside_its_first_turn(
+    database_url: str, model: FakeModel, pool: Pool
+) -> None:
+    model.script([Say("It is"), Gate("answer"), Say(" broken.")])
+    model.aside('**"The blinking lighthouse"**\n')
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        chat_id = await replica.chat(LONG_QUESTION)
+        await until_called(replica, chat_id, "The blinking lighthouse")
+        assert (await replica.view(chat_id)).status is ShownStatus.RUNNING
+        model.release("answer")
+        await replica.until(chat_id, ShownStatus.WAITING)
+        (asked,) = model.asides
+        assert LONG_QUESTION in str(asked.body["messages"])
+        assert "tools" not in asked.body
+        assert sorted(await kinds(pool)) == ["step", "title"]
+        await replica.send(chat_id, "And now?")
+        await replica.until(chat_id, lambda view: view.status is ShownStatus.WAITING)
+        assert len(model.asides) == 1
+
+
+async def test_usage_of_a_title_says_who_asked(
+    database_url: str, model: FakeModel, pool: Pool
+) -> None:
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        chat_id = await replica.chat(LONG_QUESTION)
+        await until_called(replica, chat_id, "A short title")
+    async with pool.session() as connection:
+        row = await connection.fetchrow("SELECT * FROM usage_records WHERE kind = 'title'")
+    assert (row["chat_id"], row["identity"], row["bot"]) == (chat_id, "test:ada", "assistant")
+    assert (row["model"], row["input_tokens"]) == ("test-model", 20)
+    assert row["output_tokens"] > 0
+
+
+async def test_a_turn_does_not_wait_for_its_title(database_url: str, model: FakeModel) -> None:
+    model.aside_script([Hang()])
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        chat_id = await replica.chat(LONG_QUESTION)
+        await eventually_asked(model)
+        await replica.until(chat_id, ShownStatus.WAITING)
+        assert await title(replica, chat_id) == FIRST_WORDS
+
+
+async def test_a_title_that_a_person_gives_meanwhile_stays(
+    database_url: str, model: FakeModel, pool: Pool
+) -> None:
+    model.aside_script([Gate("title"), Say("The model's own title")])
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        chat_id = await replica.chat(LONG_QUESTION)
+        await soon(model.reached("title"))
+        assert await replica.engine.details.set_title(chat_id, "Ada's", by_human=True)
+        model.release("title")
+
+        async def is_over() -> bool:
+            return "title" in await kinds(pool)
+
+        await eventually(is_over)
+        # What comes after it was kept or not: another chat's whole title.
+        await until_called(replica, await replica.chat("And another one"), "A short title")
+        assert await title(replica, chat_id) == "Ada's"
+
+
+async def test_an_answer_that_is_no_title_leaves_the_first_words(
+    database_url: str, model: FakeModel
+) -> None:
+    model.aside("I am sorry, but as a model of language I cannot name this conversation for you.")
+    model.aside_script([Refuse(500, "no")])
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        first, second = await replica.chat(LONG_QUESTION), await replica.chat(LONG_QUESTION)
+        for chat_id in (first, second):
+            await replica.until(chat_id, ShownStatus.WAITING)
+        await until_called(replica, await replica.chat("And a third"), "A short title")
+        assert await title(replica, first) == await title(replica, second) == FIRST_WORDS
+        assert len(model.asides) == 3
+
+
+async def test_chats_that_are_named_or_archived_are_not_asked_about(
+    database_url: str, model: FakeModel
+) -> None:
+    async with TestReplica.start(database_url, model.url, works=False) as replica:
+        named = await replica.chat(LONG_QUESTION, title="Ada's")
+        archived = await replica.chat(LONG_QUESTION)
+        await replica.do(archived, Archive())
+    async with TestReplica.start(database_url, model.url, makes_titles=True) as replica:
+        last = await replica.chat("The last one")
+        await until_called(replica, last, "A short title")
+        await replica.until(named, ShownStatus.WAITING)
+        assert await title(replica, named) == "Ada's"
+        assert await title(replica, archived) == FIRST_WORDS
+    assert len(model.asides) == 1
+
+
+async def test_a_title_is_made_anew_for_whoever_asks(database_url: str, model: FakeModel) -> None:
+    async with TestReplica.start(database_url, model.url) as replica:
+        chat_id = await replica.chat(LONG_QUESTION, title="Ada's")
+        await replica.until(chat_id, ShownStatus.WAITING)
+        model.aside("Harbour lights at night")
+        assert await replica.engine.request_title(chat_id) is True
+        await until_called(replica, chat_id, "Harbour lights at night")
+        (asked,) = model.asides
+        assert "assistant: All right." in str(asked.body["messages"])
+        await replica.do(chat_id, Archive())
+        assert await replica.engine.request_title(chat_id) is False
+
+
+async def test_a_requested_title_survives_the_replica_that_took_it(
+    database_url: str, model: FakeModel, pool: Pool
+) -> None:
+    async with TestReplica.start(database_url, model.url) as first:
+        chat_id = await first.chat(LONG_QUESTION)
+        await first.until(chat_id, ShownStatus.WAITING)
+        model.aside_script([Gate("never"), Say("Too late to matter")])
+        await first.engine.request_title(chat_id)
+        await soon(model.reached("never"))
+        await first.kill()
+    async with pool.session() as connection:
+        await connection.execute("UPDATE title_requests SET claimed_until = now()")
+    model.aside("A second attempt")
+    async with TestReplica.start(database_url, model.url) as second:
+        await until_called(second, chat_id, "A second attempt")
+
+
+async def eventually_asked(model: FakeModel) -> None:
+    async def is_asked() -> bool:
+        return bool(model.asides)
+
+    await eventually(is_asked)
