@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast bench lint format docs lock install clean
+.PHONY: help demo test fast bench soak lint format docs lock install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -25,6 +25,11 @@ fast: $(STAMP) ## the same with the unit and architecture tests alone
 
 bench: $(STAMP) ## measure beside the floor, in one run
 	@$(PYTHON) -m tests.benchmarks
+	@$(PYTHON) -m tests.benchmarks.sdk_run
+	@$(PYTHON) -m tests.benchmarks.scale
+
+soak: $(STAMP) ## talk for minutes while replicas are killed (SOAK="--minutes 30 --rate 50")
+	@$(PYTHON) -m tests.soak $(SOAK)
 
 lint: $(STAMP) ## the static checks alone
 	@$(PYTHON) -m tests.check --static

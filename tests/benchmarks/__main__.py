@@ -4,15 +4,13 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from engine.store.migrate import migrate
-from engine.store.pool import open_pool
 from tests.benchmarks.load import Load, Measured
+from tests.benchmarks.model_process import model_under_load
+from tests.benchmarks.table import print_table, template
 from tests.fakes.postgres import PostgresServer
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -30,7 +28,7 @@ def main() -> None:
     server = PostgresServer()
     try:
         server.start()
-        server.make_template(_migrate)
+        server.make_template(template)
         rows = [
             _compare(server, system, chats, options.parts, options.interval_ms)
             for chats in options.chats
@@ -39,7 +37,7 @@ def main() -> None:
     finally:
         server.close()
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
-    _print(rows)
+    print_table(rows)
 
 
 def _compare(
@@ -71,7 +69,7 @@ def _run(
 ) -> Measured:
     name = server.create_database()
     try:
-        with model_under_load(parts, interval_ms) as model_url:
+        with model_under_load(parts, interval_ms) as (model_url, _):
             load = Load(
                 system=system,
                 chats=chats,
@@ -89,43 +87,6 @@ def _run(
         return msgspec.json.decode(child.stdout, type=Measured)
     finally:
         server.drop_database(name)
-
-
-@contextmanager
-def model_under_load(parts: int, interval_ms: float) -> Iterator[str]:
-    """A model server in a process of its own; its address."""
-    command = [sys.executable, "-m", "tests.fakes.model_server"]
-    command += ["--parts", str(parts), "--interval-ms", str(interval_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
-
-
-def _migrate(url: str) -> None:
-    from bots.event_loop import run
-
-    async def apply() -> None:
-        pool = await open_pool(url)
-        await migrate(pool)
-        await pool.close()
-
-    run(apply())
-
-
-def _print(rows: list[dict[str, object]]) -> None:
-    columns = list(rows[0])
-    cells = [columns] + [[_cell(row[name]) for name in columns] for row in rows]
-    widths = [max(len(line[index]) for line in cells) for index in range(len(columns))]
-    for line in cells:
-        padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
-        sys.stdout.write(" | ".join(padded).rstrip() + "\n")
-
-
-def _cell(value: object) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

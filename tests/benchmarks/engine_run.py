@@ -20,6 +20,7 @@ from engine.models.model import ModelPrompt, ModelStream
 from engine.models.provider import ProviderConfig
 from tests.benchmarks.load import Load, Measured
 from tests.benchmarks.meter import Meter
+from tests.fakes.replica import brains_of
 
 
 class _Timed(HttpModel):
@@ -45,7 +46,7 @@ async def run_engine(load: Load) -> Measured:
         model = _Timed(session, config)
         brain = Brain(model=model, model_name="m", system="You are Wren.")
         replica = await open_replica(
-            stack, tasks, settings, load.database_url, say=_quiet, brains=lambda _b, _m: brain
+            stack, tasks, settings, load.database_url, say=_quiet, brains=brains_of(brain)
         )
         meter = model.meter = Meter(load)
         before = replica.pool.statement_count

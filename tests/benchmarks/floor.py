@@ -45,7 +45,7 @@ class _Bench:
 
 async def run_floor(load: Load) -> Measured:
     """Answer all chats at once with the bare loop."""
-    pool = await asyncpg.create_pool(load.database_url, min_size=2, max_size=10, reset=_no_reset)
+    pool = await asyncpg.create_pool(load.database_url, min_size=2, max_size=10, reset=no_reset)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
         meter = Meter(load)
@@ -69,23 +69,24 @@ async def _answer(number: int, bench: _Bench) -> None:
             chat_id,
             ORGANIZATION,
         )
-        await connection.execute(_INSERT, chat_id, ORGANIZATION, "user", '[{"text":"Hello"}]')
+        await connection.execute(INSERT, chat_id, ORGANIZATION, "user", '[{"text":"Hello"}]')
     async with bench.pool.acquire() as connection:
         rows = await connection.fetch(
             "SELECT role, content FROM chat_messages WHERE chat_id = $1 ORDER BY id", chat_id
         )
     body = {"model": "m", "stream": True, "messages": [{"role": r["role"]} for r in rows]}
     bench.meter.asked(number)
-    text = await _stream(bench.session, bench.load.model_url, msgspec.json.encode(body))
+    text = await stream_text(bench.session, bench.load.model_url, msgspec.json.encode(body))
     content = msgspec.json.encode([{"type": "text", "text": text}]).decode()
     async with bench.pool.acquire() as connection, connection.transaction():
-        await connection.execute(_INSERT, chat_id, ORGANIZATION, "assistant", content)
+        await connection.execute(INSERT, chat_id, ORGANIZATION, "assistant", content)
         await connection.execute("UPDATE chats SET status = 'waiting' WHERE id = $1", chat_id)
     bench.statements += 9
     bench.meter.ended(number)
 
 
-async def _stream(session: aiohttp.ClientSession, url: str, body: bytes) -> str:
+async def stream_text(session: aiohttp.ClientSession, url: str, body: bytes) -> str:
+    """The text of one streamed answer, by the least parsing that finds it."""
     texts: list[str] = []
     rest = b""
     headers = {"Content-Type": "application/json"}
@@ -101,10 +102,10 @@ async def _stream(session: aiohttp.ClientSession, url: str, body: bytes) -> str:
     return "".join(texts)
 
 
-async def _no_reset(_connection: object) -> None:
+async def no_reset(_connection: object) -> None:
     """The pool's reset would be one more round trip."""
 
 
-_INSERT = (
+INSERT = (
     "INSERT INTO chat_messages (chat_id, organization_id, role, content) VALUES ($1, $2, $3, $4)"
 )

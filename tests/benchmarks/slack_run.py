@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.benchmarks.__main__ import model_under_load
 from tests.benchmarks.load import percentile
+from tests.benchmarks.model_process import model_under_load
 from tests.chaos.serving import serving
 from tests.fakes.model_server import FakeModel
 from tests.fakes.postgres import PostgresServer
@@ -27,7 +27,7 @@ async def measure(threads: int, parts: int, interval_ms: float) -> dict[str, obj
     server = PostgresServer()
     try:
         server.start()
-        with model_under_load(parts, interval_ms) as model_url:
+        with model_under_load(parts, interval_ms) as (model_url, _):
             async with FakeSlack.start() as slack, FakeModel.start() as unused:
                 settings = {
                     "OPENAI_BASE_URL": model_url,

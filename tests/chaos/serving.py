@@ -158,7 +158,7 @@ class Serving:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_BYTES_MAX,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         replica = Replica(process)
         self.replicas.append(replica)
@@ -250,5 +250,6 @@ async def until_true(
             await asyncio.sleep(0.02)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Run in a child before its program: it is killed when its parent ends."""
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

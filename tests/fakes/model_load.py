@@ -8,10 +8,14 @@ import argparse
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import cast
 
 import uvloop
+
+PROBE = b"probe"
+"""A request that holds this word gets parts that say when they were sent."""
 
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -29,6 +33,11 @@ def stream_frames(parts: int) -> list[bytes]:
         + b"data: [DONE]\n\n"
     )
     return [*map(_chunk, events), _chunk(end) + b"0\r\n\r\n"]
+
+
+def answer_text(parts: int) -> str:
+    """What every request that is not a probe is answered."""
+    return "".join(_answer(parts))
 
 
 def _answer(parts: int) -> list[str]:
@@ -68,6 +77,11 @@ def _event(fields: dict[str, object]) -> bytes:
     return b"data: " + json.dumps(event, separators=(",", ":")).encode() + b"\n\n"
 
 
+def _stamped() -> bytes:
+    """A part that says when it was sent, in nanoseconds since the epoch."""
+    return _chunk(_event({"choices": [_choice({"content": f"{time.time_ns()} "})]}))
+
+
 def _chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
@@ -81,6 +95,7 @@ class _Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._next = 0
         self._due = 0.0
+        self._is_probe = False
         self._call_at: Callable[..., asyncio.TimerHandle] = asyncio.get_running_loop().call_at
         self._time = asyncio.get_running_loop().time
 
@@ -107,6 +122,7 @@ class _Connection(asyncio.Protocol):
             return
         self._buffer = rest[length:]
         self._transport.write(_HEAD)
+        self._is_probe = PROBE in rest[:length]
         self._next = 0
         self._due = self._time()
         self._send()
@@ -119,7 +135,8 @@ class _Connection(asyncio.Protocol):
             self._transport.writelines(frames)
             return
         # Never drifts: a late timer sends what is due by now, one frame at a time.
-        self._transport.write(frames[self._next])
+        is_word = self._next < len(frames) - 1
+        self._transport.write(_stamped() if self._is_probe and is_word else frames[self._next])
         self._next += 1
         if self._next < len(frames):
             self._due += self._interval

@@ -40,9 +40,13 @@ _SETTINGS = {
 
 
 class PostgresServer:
-    """A server of our own, on a socket in a temporary folder. Start, stop and restart as tests need."""
+    """A server of our own, on a socket in a temporary folder. Start, stop and restart as tests need.
 
-    def __init__(self) -> None:
+    `settings` change the server's own, which are made for small and short-lived databases.
+    """
+
+    def __init__(self, **settings: str) -> None:
+        self._settings = {**_SETTINGS, **settings}
         _remove_abandoned_folders()
         self._folder = Path(
             tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=_place())
@@ -61,7 +65,7 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         arguments = ["-D", str(self._data), "-k", str(self._folder)]
-        for name, value in _SETTINGS.items():
+        for name, value in self._settings.items():
             arguments += ["-c", f"{name}={value}"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -85,6 +89,12 @@ class PostgresServer:
             # would take with it what no real one takes.
             self.sql("CHECKPOINT")
         self._end(signal.SIGQUIT if crash else signal.SIGINT)
+
+    @property
+    def pid(self) -> int:
+        """Of the process that all others of the server descend from."""
+        assert self._process is not None
+        return self._process.pid
 
     def restart(self, *, crash: bool = False) -> None:
         """Stop it and start it on the same data. After a crash, unlogged tables are empty."""

@@ -31,6 +31,11 @@ class RedisServer:
         """Where it listens."""
         return f"redis://127.0.0.1:{self._port}"
 
+    @property
+    def pid(self) -> int:
+        """Of the server's process."""
+        return int(self._server._process.pid)
+
     def start(self) -> None:
         """Start it again, empty, where it was."""
         if not self._server.is_running():
