@@ -23,6 +23,7 @@ from engine.chat.ids import ToolCallId
 from engine.models.model import ModelPrompt, ToolOffer
 from engine.models.request import request_body, request_messages
 from tests.fakes.model_rules import Refused, check_request
+from tests.unit.engine.models.histories import histories, texts
 
 ADA = Author(identity="slack:T1:U1", name="Ada")
 
@@ -270,40 +271,6 @@ def test_longer_history_begins_with_the_same_messages() -> None:
 
 
 # -- any history ---------------------------------------------------------------------------------
-
-texts = st.text(max_size=12) | st.sampled_from(["", " ", "\n", "a\x00b", "\ud83d", "Hi"])
-ids = st.sampled_from(["a", "b", "call_0", "call 0", "", "x" * 50]) | st.text(max_size=5)
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | texts,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
-    max_leaves=4,
-)
-call_parts = st.builds(
-    ToolCallPart,
-    tool_call_id=ids,
-    tool_name=texts,
-    args=st.sampled_from(["{}", "", "null", "[", '{"a":1}', '{"a":"\\ud83d"}']) | texts,
-)
-result_parts = st.builds(
-    ToolResultPart, tool_call_id=ids, tool_name=texts, result=json_values, is_error=st.booleans()
-)
-any_parts = st.one_of(
-    st.builds(TextPart, text=texts),
-    st.builds(ReasoningPart, text=texts),
-    call_parts,
-    result_parts,
-    st.builds(FilePart, name=texts, media_type=texts),
-)
-authors = st.none() | st.builds(Author, identity=texts, name=texts)
-histories = st.lists(
-    st.builds(
-        NewMessage,
-        role=st.sampled_from(Role),
-        content=st.lists(any_parts, max_size=4).map(tuple),
-        author=authors,
-    ),
-    max_size=10,
-)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,0 +1,450 @@
+"""What a history looks like on Anthropic's wire, case by case."""
+
+import base64
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from engine.chat.content import (
+    Author,
+    Content,
+    FilePart,
+    Finish,
+    NewMessage,
+    ProviderPart,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    plain,
+)
+from engine.chat.ids import FileId, ToolCallId
+from engine.models import anthropic_files
+from engine.models.anthropic_format import AnthropicFormat
+from engine.models.anthropic_request import messages_body
+from engine.models.attachments import FileData
+from engine.models.model import ModelPrompt, ToolOffer
+from tests.fakes.model_anthropic_rules import check_messages_request
+
+ADA = Author(identity="slack:T1:U1", name="Ada")
+THOUGHT = ReasoningPart(text="Hm.", provider="harbour", signature="s")
+SEARCH = {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"query": "x"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": []}
+BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 8
+PICTURE = FileId(UUID(int=1))
+
+
+def user(text: str, author: Author | None = None) -> NewMessage:
+    return NewMessage(role=Role.USER, content=plain(text), author=author)
+
+
+def said(*parts: Any, finish: Finish | None = None) -> NewMessage:
+    content: Content = tuple(TextPart(text=p) if isinstance(p, str) else p for p in parts)
+    return NewMessage(role=Role.ASSISTANT, content=content, finish=finish)
+
+
+def call(call_id: str, args: str = "{}", name: str = "look") -> ToolCallPart:
+    return ToolCallPart(tool_call_id=ToolCallId(call_id), tool_name=name, args=args)
+
+
+def result(call_id: str, value: Any = "calm", *, is_error: bool = False) -> NewMessage:
+    part = ToolResultPart(
+        tool_call_id=ToolCallId(call_id), tool_name="look", result=value, is_error=is_error
+    )
+    return NewMessage(role=Role.TOOL, content=(part,))
+
+
+def own(data: Any, provider: str = "harbour", wire: str = "anthropic") -> ProviderPart:
+    return ProviderPart(provider=provider, wire=wire, data=data)
+
+
+def body(*messages: NewMessage, **fields: Any) -> dict[str, Any]:
+    """The request's body, which the API accepts."""
+    prompt = ModelPrompt(model="m", messages=messages, **fields)
+    sent = json.loads(messages_body(prompt, provider="harbour"))
+    check_messages_request(sent)
+    return dict(sent)
+
+
+def wire(*messages: NewMessage, **fields: Any) -> list[tuple[str, Any]]:
+    """Roles with their blocks, marks left out; text blocks as text, others as their type."""
+    return [
+        (message["role"], [short(block) for block in message["content"]])
+        for message in body(*messages, **fields)["messages"]
+    ]
+
+
+def short(block: dict[str, Any]) -> Any:
+    for kind, key in (("text", "text"), ("tool_use", "id"), ("tool_result", "tool_use_id")):
+        if block["type"] == kind:
+            return block[key] if kind == "text" else (kind, block[key])
+    return block["type"]
+
+
+def test_plain_history_is_sent_as_it_is() -> None:
+    assert body(user("Hi"), said("Hello."), user("How is the sea?"), system="Be brief.") == {
+        "model": "m",
+        "max_tokens": 32_000,
+        "stream": True,
+        "system": [
+            {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}},
+        ],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "Hello.", "cache_control": {"type": "ephemeral"}}
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "text",
+                        "text": "How is the sea?",
+                        "cache_control": {"type": "ephemeral"},
+                    }
+                ],
+            },
+        ],
+    }
+
+
+def test_people_who_speak_one_after_the_other_share_a_message() -> None:
+    bo = Author(identity="slack:T1:U2", name="Bo")
+    assert wire(user("Hi", ADA), user("Hello", bo)) == [("user", ["Ada: Hi", "Bo: Hello"])]
+
+
+def test_results_come_first_behind_their_calls_all_of_them() -> None:
+    history = (
+        user("Look"), said("Looking.", call("a"), call("b")), user("And?"), result("b"),
+    )  # fmt: skip
+    assert wire(*history) == [
+        ("user", ["Look"]),
+        ("assistant", ["Looking.", ("tool_use", "a"), ("tool_use", "b")]),
+        ("user", [("tool_result", "a"), ("tool_result", "b"), "And?"]),
+    ]
+    blocks = body(*history)["messages"][2]["content"]
+    assert [block.get("is_error") for block in blocks] == [True, None, None]
+
+
+def test_arguments_are_an_object_whatever_was_stored() -> None:
+    blocks = body(user("Look"), said(call("a", '{"at":"sea"}'), call("b", "[")))["messages"][1]
+    assert [block["input"] for block in blocks["content"]] == [{"at": "sea"}, {}]
+
+
+def test_ids_and_names_are_made_acceptable() -> None:
+    sent = body(user("Look"), said(call("call 1:ä", name="f.look at")), result("call 1:ä"))
+    (use,) = sent["messages"][1]["content"]
+    assert (use["id"], use["name"]) == ("call_1__", "f_look_at")
+    assert sent["messages"][2]["content"][0]["tool_use_id"] == "call_1__"
+
+
+def test_history_with_calls_and_no_tools_names_them_and_allows_none() -> None:
+    """A title is asked for without tools; some servers refuse calls that no tool explains."""
+    sent = body(user("Look"), said(call("a")), result("a"))
+    assert [tool["name"] for tool in sent["tools"]] == ["look"]
+    assert sent["tool_choice"] == {"type": "none"}
+
+
+@pytest.mark.parametrize("history", [(), (said("Half"),), (user("Hi"), said("Half"))])
+def test_model_is_never_asked_to_follow_itself(history: tuple[NewMessage, ...]) -> None:
+    sent = wire(*history)
+    assert sent[-1] == ("user", ["Continue."])
+    assert sent[0][0] == "user"
+
+
+def test_chat_that_the_model_began_is_begun_by_a_person() -> None:
+    assert wire(said("Good morning."), user("Hi"))[:2] == [
+        ("user", ["(The chat begins with your own words.)"]),
+        ("assistant", ["Good morning."]),
+    ]
+
+
+# -- thinking and the provider's own -------------------------------------------------------------
+
+
+def test_signed_thinking_goes_back_to_its_provider_alone() -> None:
+    for part, kinds in (
+        (THOUGHT, ["thinking", "Hello."]),
+        (ReasoningPart(text="Hm.", provider="other", signature="s"), ["Hello."]),
+        (ReasoningPart(text="Hm.", provider="harbour"), ["Hello."]),
+    ):
+        assert wire(user("Hi"), said(part, "Hello."), user("You?"))[1] == ("assistant", kinds)
+    sent = body(user("Hi"), said(THOUGHT, "Hello."), user("You?"))
+    thinking = sent["messages"][1]["content"][0]
+    assert thinking == {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+
+
+def test_thinking_that_was_cut_off_before_any_word_is_left_out() -> None:
+    assert wire(user("Hi"), said(THOUGHT), user("Hello?")) == [("user", ["Hi", "Hello?"])]
+
+
+def test_search_goes_back_where_it_stood_and_unchanged() -> None:
+    sent = body(user("Hi"), said("One.", own(SEARCH), own(FOUND), "Two."), user("You?"))
+    assert sent["messages"][1]["content"][1:3] == [SEARCH, FOUND]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (own(SEARCH),),
+        (own(FOUND),),
+        (own(FOUND), own(SEARCH)),
+        (own(SEARCH, provider="other"), own(FOUND, provider="other")),
+        (own(SEARCH), own(FOUND, wire="responses")),
+        (own({"type": "server_tool_use"}), own(None), own({"type": "new"})),
+        (own({"type": "compaction", "content": "x"}),),
+    ],
+)
+def test_half_a_pair_and_what_others_ran_is_left_out(parts: tuple[ProviderPart, ...]) -> None:
+    assert wire(user("Hi"), said("One.", *parts, "Two."), user("You?"))[1] == (
+        "assistant",
+        ["One.", "Two."],
+    )
+
+
+def test_paused_turn_is_sent_back_unchanged_and_last() -> None:
+    paused = said(THOUGHT, "Searching… ", own(SEARCH), finish=Finish.CONTINUE)
+    sent = body(user("Hi"), paused, options=BUDGET)
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant"]
+    blocks = sent["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["thinking", "text", "server_tool_use"]
+    assert (blocks[1]["text"], blocks[2]) == ("Searching… ", SEARCH)
+
+
+def test_answer_after_a_pause_joins_what_was_said_before() -> None:
+    paused = said("Searching…", own(SEARCH), finish=Finish.CONTINUE)
+    assert wire(user("Hi"), paused, said(own(FOUND), "Done."), user("Thanks")) == [
+        ("user", ["Hi"]),
+        ("assistant", ["Searching…", "server_tool_use", "web_search_tool_result", "Done."]),
+        ("user", ["Thanks"]),
+    ]
+
+
+def test_pause_of_another_provider_goes_on_as_a_new_turn() -> None:
+    paused = said("Searching… ", own(SEARCH, provider="other"), finish=Finish.CONTINUE)
+    assert wire(user("Hi"), paused)[1:] == [("assistant", ["Searching… "]), ("user", ["Continue."])]
+
+
+def test_pause_that_someone_spoke_into_is_over() -> None:
+    paused = said("Searching…", own(SEARCH), finish=Finish.CONTINUE)
+    assert wire(user("Hi"), paused, user("Stop"))[1] == ("assistant", ["Searching…"])
+
+
+def test_turn_that_began_without_thinking_goes_on_without() -> None:
+    history = (user("Look"), said("Looking.", call("a")), result("a"))
+    assert "thinking" not in body(*history, options=BUDGET)
+    assert body(*history, user("And?"), said("Calm."), user("Ok"), options=BUDGET)["thinking"]
+    adaptive = {"thinking": {"type": "adaptive"}}
+    assert body(*history, options=adaptive)["thinking"] == {"type": "adaptive"}
+    thought = (user("Look"), said(THOUGHT, call("a")), result("a"), said(call("b")), result("b"))
+    assert body(*thought, options=BUDGET)["thinking"] == BUDGET["thinking"]
+
+
+# -- limits, options, marks ----------------------------------------------------------------------
+
+
+def test_limit_leaves_room_for_thinking() -> None:
+    assert body(user("Hi"))["max_tokens"] == 32_000
+    assert body(user("Hi"), max_output_tokens=7)["max_tokens"] == 7
+    assert body(user("Hi"), max_output_tokens=7, options={"max_tokens": 9})["max_tokens"] == 7
+    assert body(user("Hi"), max_output_tokens=7, options=BUDGET)["max_tokens"] == 2007
+    assert body(user("Hi"), max_output_tokens=5000, options=BUDGET)["max_tokens"] == 5000
+
+
+def test_temperature_and_thinking_exclude_each_other() -> None:
+    assert body(user("Hi"), temperature=0.5)["temperature"] == 0.5
+    assert body(user("Hi"), temperature=1.5)["temperature"] == 1.0
+    assert "temperature" not in body(user("Hi"), temperature=0.5, options=BUDGET)
+    off = {"thinking": {"type": "disabled"}}
+    sent = body(user("Hi"), temperature=0.5, options=off)
+    assert (sent["temperature"], sent["thinking"]) == (0.5, {"type": "disabled"})
+
+
+def test_options_add_fields_and_replace_none() -> None:
+    look = ToolOffer(name="look")
+    search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+    sent = body(
+        user("Hi"),
+        system="Be brief.",
+        tools=(look,),
+        options={
+            "model": "other", "messages": [], "system": "x", "stream": False,
+            "tools": [search, {"name": "look", "input_schema": {"type": "object"}}],
+            "output_config": {"effort": "low"},
+            "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        },
+    )  # fmt: skip
+    assert (sent["model"], sent["stream"]) == ("m", True)
+    assert [tool["name"] for tool in sent["tools"]] == ["look", "web_search"]
+    assert sent["tools"][1] == search
+    assert sent["output_config"] == {"effort": "low"}
+    assert sent["tool_choice"]["disable_parallel_tool_use"]
+
+
+def test_marks_are_on_the_last_system_block_and_the_last_two_messages() -> None:
+    row = NewMessage(role=Role.SYSTEM, content=plain("No workspace."))
+    history = (row, user("Look"), said("Looking.", call("a")), result("a"), user("And?"))
+    sent = body(*history, system="Be brief.")
+    assert [block["text"] for block in sent["system"]] == ["Be brief.", "No workspace."]
+    marked = [
+        short(block)
+        for message in [{"content": sent["system"]}, *sent["messages"]]
+        for block in message["content"]
+        if "cache_control" in block
+    ]
+    assert marked == ["No workspace.", ("tool_use", "a"), "And?"]
+
+
+def test_longer_history_begins_with_the_same_messages() -> None:
+    """So that a provider's prompt cache is of use."""
+    history = [user("Look", ADA), said(call("0")), result("0"), said("Calm."), user("Again")]
+    shorter = wire(*history)
+    assert wire(*history, said(call("0")), result("0"))[: len(shorter)] == shorter
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def picture(name: str = "tide.png", media_type: str = "image/png") -> FilePart:
+    return FilePart(name=name, media_type=media_type, file_id=PICTURE)
+
+
+def with_file(file: FilePart) -> NewMessage:
+    return NewMessage(role=Role.USER, content=(TextPart(text="See"), file), author=ADA)
+
+
+def blocks_for(data: bytes, media_type: str = "image/png", **fields: Any) -> list[dict[str, Any]]:
+    files = {PICTURE: FileData(media_type=media_type, data=data)}
+    fields = {"accepts": frozenset({"image", "pdf"})} | fields
+    sent = body(with_file(picture(media_type=media_type)), files=files, **fields)
+    return [dict(block) for block in sent["messages"][0]["content"]]
+
+
+def test_picture_is_sent_behind_the_words_it_came_with() -> None:
+    text, image = blocks_for(PNG)
+    assert text["text"] == "Ada: See\n[file: tide.png (image/png)]"
+    data = base64.b64encode(PNG).decode()
+    assert image["source"] == {"type": "base64", "media_type": "image/png", "data": data}
+
+
+def test_picture_is_sent_as_what_it_is_and_not_as_what_it_is_called() -> None:
+    assert blocks_for(b"\xff\xd8\xff...")[1]["source"]["media_type"] == "image/jpeg"
+
+
+def test_pdf_is_a_document() -> None:
+    _, document = blocks_for(b"%PDF-1.7", "application/pdf")
+    assert document["type"] == "document"
+    assert document["source"]["media_type"] == "application/pdf"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "cannot be read"),
+        (b"no picture", "cannot be read"),
+        (b"%PDF-1.7", "cannot be read"),
+        (PNG + b"p" * anthropic_files.IMAGE_BYTES_MAX, "too large for this model"),
+    ],
+)
+def test_picture_that_would_be_refused_is_named(data: bytes, why: str) -> None:
+    (text,) = blocks_for(data)
+    assert text["text"] == f"Ada: See\n[file: tide.png (image/png); {why}]"
+
+
+def test_newest_pictures_stay_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anthropic_files, "FILES_BYTES_MAX", 2 * len(PNG))
+    files = {PICTURE: FileData(media_type="image/png", data=PNG)}
+    history = [with_file(picture(f"{number}.png")) for number in range(3)]
+    sent = wire(*history, files=files, accepts=frozenset({"image"}))
+    first, *rest = sent[0][1]
+    assert "[file: 0.png (image/png); left out" in first
+    assert rest[1::2] == ["image", "image"]
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+
+def schema_of(schema: dict[str, Any]) -> dict[str, Any]:
+    (tool,) = body(user("Hi"), tools=(ToolOffer(name="look", input_schema=schema),))["tools"]
+    return dict(tool["input_schema"])
+
+
+def test_alternatives_at_the_root_become_one_object_that_allows_each() -> None:
+    by_name = {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "null"}}}
+    by_place = {"properties": {"lat": {"type": "number"}, "n": {"type": "integer"}}}
+    schema = schema_of(
+        {
+            "type": "object",
+            "properties": {"unit": {"type": "string"}},
+            "required": ["unit"],
+            "anyOf": [
+                by_name | {"required": ["name", "n"]},
+                by_place | {"required": ["n", "lat"]},
+                {"type": "null"},
+            ],
+        }
+    )
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "unit": {"type": "string"},
+            "name": {"type": "string"},
+            "n": {"anyOf": [{"type": "null"}, {"type": "integer"}]},
+            "lat": {"type": "number"},
+        },
+        "required": ["unit", "n"],
+    }
+
+
+def test_what_all_parts_of_a_root_demand_is_demanded() -> None:
+    schema = schema_of(
+        {
+            "allOf": [{"$ref": "#/$defs/place"}, {"required": ["unit"]}],
+            "properties": {"unit": {"type": "string"}},
+            "$defs": {"place": {"properties": {"lat": {"type": "number"}}, "required": ["lat"]}},
+        }
+    )
+    assert schema["properties"] == {"unit": {"type": "string"}, "lat": {"type": "number"}}
+    assert schema["required"] == ["lat", "unit"]
+    assert "allOf" not in schema
+
+
+def test_schema_that_refers_to_itself_comes_to_an_end() -> None:
+    schema = schema_of({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}})
+    assert schema["type"] == "object"
+
+
+def test_alternatives_below_the_root_stay() -> None:
+    inner = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    assert schema_of({"properties": {"at": inner}})["properties"] == {"at": inner}
+
+
+# -- the format ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base_url", "address"),
+    [
+        ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+        ("https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
+        ("https://harbour.test/v1", "https://harbour.test/v1/messages"),
+        ("https://harbour.test/v1/", "https://harbour.test/v1/messages"),
+        ("https://harbour.test/anthropic", "https://harbour.test/anthropic/v1/messages"),
+    ],
+)
+def test_version_is_in_the_address_once(base_url: str, address: str) -> None:
+    path = AnthropicFormat(provider="harbour", base_url=base_url).path
+    assert base_url.rstrip("/") + path == address
+
+
+def test_key_and_version_are_headers() -> None:
+    wire_format = AnthropicFormat(provider="harbour")
+    assert wire_format.headers("k") == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    assert wire_format.headers("") == {"anthropic-version": "2023-06-01"}
