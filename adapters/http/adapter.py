@@ -1,8 +1,9 @@
 """The HTTP API under /api/v1: routes, and what holds for every request before an endpoint is asked.
 
-Every answer but a stream is JSON, and every error has the one shape, whatever went wrong.
+Every answer but a stream or a file is JSON, and every error has the one shape, whatever went wrong.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,6 +17,7 @@ from adapters.http.auth import Authenticator, TokenRole
 from adapters.http.call import Answer, Call, Endpoint, Surroundings
 from adapters.http.endpoints import ENDPOINTS
 from adapters.http.errors import Problem, ProblemCode, not_found
+from adapters.http.file_endpoints import UPLOADS_MAX
 from adapters.http.open_streams import BEAT_SECONDS, OpenStreams
 from adapters.http.openapi import PREFIX, document
 from adapters.http.queries import no_query
@@ -54,6 +56,8 @@ class HttpAdapter:
             check_tools=check_dynamic_tools,
             streams=self._streams,
             beat_seconds=beat_seconds,
+            body_seconds=body_seconds,
+            uploads=asyncio.Semaphore(UPLOADS_MAX),
             new_id=uuid4,
             authenticator=self._authenticator,
         )

@@ -6,6 +6,7 @@ from adapters.http import actions, chat_stream, chats, messages, queue, titles, 
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
+from adapters.http.file_endpoints import FILE_ENDPOINTS
 from adapters.http.queries import LIMIT_DEFAULT, LIMIT_MAX
 
 _CHATS: Final = "/chats"
@@ -242,6 +243,7 @@ ENDPOINTS: Final = (
         "with which Last-Event-ID goes on; over a WebSocket every frame is an array of events. A "
         "message that was amended while a client was away is not told again.",
     ),
+    *FILE_ENDPOINTS,
     Endpoint(
         method="POST",
         path="/tokens",

@@ -26,6 +26,7 @@ class ProblemCode(StrEnum):
     BODY_TIMEOUT = "body_timeout"
     BODY_TOO_LARGE = "body_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    STORAGE_FULL = "storage_full"
     UNAVAILABLE = "unavailable"
     INTERNAL = "internal"
 
@@ -42,6 +43,7 @@ STATUS_OF_CODE: Mapping[ProblemCode, int] = {
     ProblemCode.BODY_TIMEOUT: 408,
     ProblemCode.BODY_TOO_LARGE: 413,
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: 415,
+    ProblemCode.STORAGE_FULL: 507,
     ProblemCode.UNAVAILABLE: 503,
     ProblemCode.INTERNAL: 500,
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 from adapters.http import views
 from adapters.http.call import Answer, Call
 from adapters.http.errors import key_reused
+from adapters.http.files import with_stored_files
 from adapters.http.queries import messages_query
 from adapters.http.translate import edit_message, number_of, send_message
 from engine.api import Applied, MessageRef, QueuedRef
@@ -27,7 +28,7 @@ async def list_(call: Call) -> Answer:
 
 async def send(call: Call) -> Answer:
     """Send a message: 201 it is in the history, 202 it waits, 200 it was known already."""
-    command = send_message(call.body, call.sender)
+    command = await with_stored_files(call.engine, send_message(call.body, call.sender))
     applied = await call.submit(command)
     if applied.effect is Effect.DUPLICATE and command.source_key is not None:
         applied = await _original(call, applied, command.source_key, command.content)
@@ -37,7 +38,8 @@ async def send(call: Call) -> Answer:
 async def edit(call: Call) -> Answer:
     """Change a message of a person and answer it anew, or only change it."""
     message_id = MessageId(number_of(call.path, "message_id", "message"))
-    applied = await call.submit(edit_message(call.body, call.sender, message_id))
+    command = edit_message(call.body, call.sender, message_id)
+    applied = await call.submit(await with_stored_files(call.engine, command))
     return Answer(body=views.applied(applied))
 
 

@@ -9,7 +9,8 @@ from adapters.http.call import Endpoint, Parameter
 from adapters.http.schemas import SCHEMAS
 
 PREFIX: Final = "/api/v1"
-_PATH_PARAMETERS: Final = {"chat_id": {"type": "string", "format": "uuid"}}
+_UUID: Final = {"type": "string", "format": "uuid"}
+_PATH_PARAMETERS: Final = {"chat_id": _UUID, "file_id": _UUID}
 _NUMBER: Final = {"type": "integer", "minimum": 0}
 _MEANINGS: Final = {
     400: "Malformed JSON, or fields that are not known.",
@@ -19,13 +20,15 @@ _MEANINGS: Final = {
     408: "The body did not arrive in time.",
     409: "It does not go with the chat as it is.",
     413: "The body is too large.",
-    415: "The body is not JSON.",
+    415: "The body is not of a kind that is taken.",
     422: "Invalid fields; each is named.",
     429: "Too many messages wait already.",
     503: "The database is out of reach; nothing was half done.",
+    507: "There is no room for more files.",
 }
 _ALWAYS: Final = (400, 401, 503)
 _WITH_BODY: Final = (408, 413, 415)
+_BYTES: Final = {"*/*": {"schema": {"description": "Bytes, as they are."}}}
 
 Json = dict[str, Any]
 
@@ -76,6 +79,8 @@ def _operation(endpoint: Endpoint) -> Json:
     if endpoint.takes is not None:
         content = {"application/json": {"schema": _ref(endpoint.takes)}}
         operation["requestBody"] = {"required": True, "content": content}
+    elif endpoint.takes_file:
+        operation["requestBody"] = {"required": True, "content": _BYTES}
     return operation
 
 
@@ -86,6 +91,8 @@ def _responses(endpoint: Endpoint) -> Json:
         response: Json = {"description": endpoint.summary}
         if endpoint.gives is not None:
             response["content"] = {kind: {"schema": _ref(endpoint.gives)}}
+        if endpoint.gives_file:
+            response["content"] = _BYTES
         responses[str(status)] = response
     for status in _problems(endpoint):
         content = {"application/json": {"schema": _ref("Problem")}}
@@ -97,7 +104,7 @@ def _problems(endpoint: Endpoint) -> list[int]:
     statuses = {*_ALWAYS, *endpoint.problems}
     if "{" in endpoint.path:
         statuses.add(404)
-    if endpoint.takes is not None:
+    if endpoint.takes is not None or endpoint.takes_file:
         statuses.update(_WITH_BODY)
     if endpoint.role is TokenRole.ADMIN:
         statuses.add(403)

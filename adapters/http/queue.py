@@ -2,6 +2,7 @@
 
 from adapters.http import views
 from adapters.http.call import Answer, Call
+from adapters.http.files import with_stored_files
 from adapters.http.translate import edit_queued, number_of
 from engine.chat.commands import DeleteQueuedMessage, PromoteQueuedMessage
 from engine.chat.ids import QueuedId
@@ -15,7 +16,8 @@ async def list_(call: Call) -> Answer:
 
 async def edit(call: Call) -> Answer:
     """Change a message that waits."""
-    return Answer(body=views.applied(await call.submit(edit_queued(call.body, _id_of(call)))))
+    command = await with_stored_files(call.engine, edit_queued(call.body, _id_of(call)))
+    return Answer(body=views.applied(await call.submit(command)))
 
 
 async def delete(call: Call) -> Answer:

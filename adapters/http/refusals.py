@@ -13,7 +13,7 @@ STATUS_AND_SENTENCE: Final[Mapping[RefusalReason, tuple[int, str]]] = {
     RefusalReason.NOT_RUNNING: (409, "There is nothing to interrupt."),
     RefusalReason.BUSY: (409, "The chat is busy; interrupt it or wait until it is done."),
     RefusalReason.EMPTY_MESSAGE: (422, "The message is empty."),
-    RefusalReason.UNFIT_CONTENT: (422, "A message from people holds text and files only."),
+    RefusalReason.UNFIT_CONTENT: (422, "A message cannot hold this."),
     RefusalReason.QUEUE_FULL: (429, "Too many messages wait in this chat already."),
     RefusalReason.MESSAGE_NOT_FOUND: (404, "There is no such message in this chat."),
     RefusalReason.NOT_A_USER_MESSAGE: (422, "Only messages from people can be edited."),

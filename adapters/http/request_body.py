@@ -1,4 +1,4 @@
-"""Reads the JSON body of a request: capped, timed, and nothing but JSON in UTF-8."""
+"""Reads the body of a request, capped and timed: bytes as they are, or nothing but JSON in UTF-8."""
 
 import asyncio
 import json
@@ -27,9 +27,20 @@ async def read_json(request: web.Request, *, bytes_max: int, seconds: float) -> 
     kind = request.content_type
     if kind not in (_FORM, "application/json") and not kind.endswith("+json"):
         raise _not_json(kind)
+    data = await read_bytes(request, bytes_max=bytes_max, seconds=seconds)
+    try:
+        return parse_json(data)
+    except Problem as problem:
+        if kind == _FORM:
+            raise _not_json(kind) from problem
+        raise
+
+
+async def read_bytes(request: web.Request, *, bytes_max: int, seconds: float) -> bytes:
+    """The body as it is. Raises Problem 400, 408 or 413, the last before anything is read if it can."""
     try:
         async with asyncio.timeout(seconds):
-            data = await _read(request, bytes_max)
+            return await _read(request, bytes_max)
     except TimeoutError:
         raise Problem(ProblemCode.BODY_TIMEOUT, "The body did not arrive in time.") from None
     except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError) as error:
@@ -37,12 +48,6 @@ async def read_json(request: web.Request, *, bytes_max: int, seconds: float) -> 
     except ConnectionError as error:
         log.debug("A client left amid its body.", extra={"action": "http_client_left"})
         raise _malformed("it ended too early") from error
-    try:
-        return parse_json(data)
-    except Problem as problem:
-        if kind == _FORM:
-            raise _not_json(kind) from problem
-        raise
 
 
 def parse_json(data: bytes) -> Any:
