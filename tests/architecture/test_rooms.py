@@ -73,7 +73,7 @@ def test_tests_wait_for_conditions_not_for_time() -> None:
     sleeping = [
         f"{shown(path)}:{node.lineno}"
         for path in python_files("tests")
-        if not {"fakes", "benchmarks"} & set(path.parts)
+        if not {"fakes", "benchmarks", "soak"} & set(path.parts)
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and _sleeps_long(node)
     ]
