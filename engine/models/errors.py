@@ -2,7 +2,8 @@
 
 Pure. The first rule that matches decides, in this order: canceled, overloaded, strong signs of
 authentication, weak ones (403) unless it is the configuration, rate limit, timeout, configuration,
-generic. The message names the provider; the detail is its own words, redacted and cut.
+generic. The message names the provider; the detail is its own words, redacted and cut, but for
+authentication, where only words of ours are told: what a provider says of a key may quote it.
 """
 
 import re
@@ -87,6 +88,7 @@ _ALWAYS_RETRYABLE: Final = frozenset(
     }
 )
 
+_CANCELED_STATUS: Final = 499
 _AUTH_STATUSES: Final = frozenset({401, 402})
 _CONFIG_STATUSES: Final = frozenset({400, 404, 405, 413, 415, 422})
 _TIMEOUT_STATUSES: Final = frozenset({408, 502, 503, 504, 520, 521, 522, 523, 524})
@@ -96,6 +98,9 @@ def _any_of(*words: str) -> re.Pattern[str]:
     return re.compile("|".join(words), re.IGNORECASE)
 
 
+_CANCELED: Final = _any_of(
+    r"\bcontext cancell?ed", r"\b(?:request|operation) (?:was |has been )?(?:cancell?ed|aborted)"
+)
 _OVERLOADED: Final = _any_of("overloaded", "over capacity", "at capacity", "server is busy")
 _AUTH: Final = _any_of(
     r"(?:invalid|incorrect|missing|expired|no|bad)[ _]api[ _-]?key",
@@ -135,8 +140,22 @@ _CONFIG: Final = _any_of(
     "invalid model",
     "unsupported[_ ](?:parameter|value|model)",
     "invalid_request_error",
+    r"invalid_(?:prompt|value|type|image\w*)",
+    "(?:unknown|missing_required)_parameter",
+    "not_found_error",
+    "request_too_large",
     "html_body",
 )
+
+_AUTH_WORDS: Final = (
+    (
+        _any_of("quota", "credit", "billing", "payment required"),
+        "the account has no credit or quota left",
+    ),
+    (_any_of(r"api[ _-]?key"), "the API key was refused"),
+    (_any_of("permission", "forbidden"), "the API key lacks a permission"),
+)
+"""What is told of a refused key instead of the provider's words: the first that fits."""
 
 _REASONS: Final = (
     "bad request|unauthorized|payment required|forbidden|not found|request timeout|"
@@ -174,7 +193,7 @@ def classify(
     error = ChatError(
         kind=kind,
         message=_message(kind, symptom.trouble, provider),
-        detail=_detail(symptom, secrets),
+        detail=_auth_detail(status, words) if kind is ErrorKind.AUTH else _detail(symptom, secrets),
         provider=provider or None,
         retryable=retryable,
         status_code=status,
@@ -198,8 +217,13 @@ def _kind(status: int | None, words: str) -> ErrorKind:
         or _CONTEXT.search(words) is not None
     )
     # A client error may quote the user's own text, so there the word alone says nothing.
-    may_be_load = status is None or status == 429 or status >= 500
+    is_no_quote = status is None or status >= 500
+    may_be_load = is_no_quote or status == 429
     rules = (
+        (
+            status == _CANCELED_STATUS or (is_no_quote and _CANCELED.search(words)),
+            ErrorKind.CANCELED,
+        ),
         (status == 529 or (may_be_load and _OVERLOADED.search(words)), ErrorKind.OVERLOADED),
         (status in _AUTH_STATUSES or _AUTH.search(words), ErrorKind.AUTH),
         (not is_config and (status == 403 or _FORBIDDEN.search(words)), ErrorKind.AUTH),
@@ -222,9 +246,14 @@ def _status_in(words: str) -> int | None:
 def _message(kind: ErrorKind, trouble: Trouble, provider: str) -> str:
     if trouble is Trouble.SILENCE_TIMEOUT:
         return _TIMED_OUT
-    if not provider:
-        return _NO_PROVIDER
-    return _TEXTS[kind].format(provider)
+    text = _TEXTS.get(kind, _NO_PROVIDER)
+    return text.format(provider) if provider or "{}" not in text else _NO_PROVIDER
+
+
+def _auth_detail(status: int | None, words: str) -> str | None:
+    said = next((said for pattern, said in _AUTH_WORDS if pattern.search(words)), None)
+    facts = [f"HTTP {status}" if status else "", said or ""]
+    return ": ".join(fact for fact in facts if fact) or None
 
 
 def _detail(symptom: Symptom, secrets: tuple[str, ...]) -> str | None:

@@ -222,7 +222,8 @@ async def test_refusal_is_classified_by_its_status(
     model.refuse(status, "the lighthouse is dark")
     error = (await fail(client)).error
     assert (error.kind, error.retryable, error.status_code) == (kind, retryable, status)
-    assert error.detail == "the lighthouse is dark"
+    is_auth = kind is ErrorKind.AUTH
+    assert error.detail == (f"HTTP {status}" if is_auth else "the lighthouse is dark")
     assert error.provider == "Harbour AI"
 
 
@@ -239,6 +240,8 @@ async def test_own_key_never_appears_in_the_error(client: HttpModel, model: Fake
     """B25: a provider that quotes the key, in words or in an address."""
     words = f"bad key {KEY} at https://ada:pw1234@api.test/v1?key={KEY} for Bearer abcdef123456"
     model.refuse(401, words)
+    assert (await fail(client)).error.detail == "HTTP 401"
+    model.refuse(400, words)
     detail = (await fail(client)).error.detail
     assert detail == "bad key *** at https://***@api.test/v1?*** for Bearer ***"
 
