@@ -4,10 +4,13 @@ The turn waits only inside its gate; between gates it commits, and a commit is n
 """
 
 from datetime import datetime
+from typing import assert_never
 
 from engine.agent.answering import answer
 from engine.agent.brain import Equip, Equipment
 from engine.agent.calling import Calling
+from engine.agent.compacting import Compacting
+from engine.agent.compaction import PAUSES_MAX, STILL_TOO_LONG, Move
 from engine.agent.gate import Gate
 from engine.agent.step import StepPlan, plan_step
 from engine.agent.turn_state import TurnPorts, TurnState
@@ -72,28 +75,44 @@ class Turn:
     async def _run_turn(self, equipment: Equipment) -> bool:
         """One turn. True: the next one of the queue is already in the history."""
         state = self._state
-        calling = Calling(state, equipment)
+        calling, compacting = Calling(state, equipment), Compacting(state, equipment)
         if state.snapshot.open_calls and await calling.resume():
             return False
         if state.snapshot.compaction_requested:
-            return await self._put_compaction_away()
+            return await compacting.on_request()
         for _ in range(state.ports.limits.steps_max):
-            plan = self._plan(await answer(state, equipment), equipment)
-            if not plan.calls:
-                return await self._finish(plan.assistant)
-            if await self._take_step(plan, calling):
-                return False
+            try:
+                step = await answer(state, equipment, compacting.look)
+            except ModelFailure as failure:
+                if not await compacting.make_room(failure):
+                    raise
+                continue
+            if isinstance(step, StreamResult):
+                goes_on = await self._take(self._plan(step, equipment), calling, compacting)
+            else:
+                goes_on = await _move(step, state, compacting)
+            if goes_on is not None:
+                return goes_on
         await state.fail(_too_many_steps(state.ports.limits.steps_max))
         return False
 
-    async def _put_compaction_away(self) -> bool:
-        """Nobody spoke, so nobody is answered: a request to summarise asks the model for no reply."""
-        return await self._finish()
-
-    async def _finish(self, *messages: NewMessage) -> bool:
+    async def _take(self, plan: StepPlan, calling: Calling, compacting: Compacting) -> bool | None:
+        """Store an answer and do what it asks for. None: the turn goes on with another step."""
         state = self._state
-        notify = bool(messages) and state.has_taken_long
-        await state.commit(FinishTurn(fence=state.fence, messages=messages, notify=notify))
+        if plan.calls:
+            return False if await self._take_step(plan, calling) else None
+        if plan.assistant.finish is Finish.CONTINUE and compacting.pauses < PAUSES_MAX:
+            await state.commit(CommitStep(fence=state.fence, messages=(plan.assistant,)))
+            return None
+        if compacting.is_due_after(plan.assistant):
+            await state.commit(CommitStep(fence=state.fence, messages=(plan.assistant,)))
+            return await compacting.at_end()
+        return await self._finish(plan.assistant)
+
+    async def _finish(self, answered: NewMessage) -> bool:
+        state = self._state
+        notify = state.has_taken_long
+        await state.commit(FinishTurn(fence=state.fence, messages=(answered,), notify=notify))
         return self._state.snapshot.status is ChatStatus.RUNNING
 
     def _plan(self, result: StreamResult, equipment: Equipment) -> StepPlan:
@@ -114,6 +133,25 @@ class Turn:
             )
         )
         return await calling.answer(plan.calls, applied.message_ids[-1])
+
+
+async def _move(move: Move, state: TurnState, compacting: Compacting) -> bool | None:
+    """Do what the history asks for instead of a step. None: the turn goes on."""
+    match move:
+        case Move.ASK:
+            return None
+        case Move.COMPACT:
+            await compacting.between_steps()
+            return None
+        case Move.GIVE_UP:
+            await state.fail(STILL_TOO_LONG)
+            return False
+        case Move.END:
+            return await compacting.end()
+        case Move.COMPACT_AND_END:
+            return await compacting.at_end()
+        case _:
+            assert_never(move)
 
 
 def _finish_of(partial: StreamResult) -> Finish:

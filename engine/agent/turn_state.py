@@ -42,6 +42,8 @@ class Overtaken(Exception):
 class TurnLimits:
     """How far a turn may go. Seconds; `attempts_max` model calls for one answer.
 
+    `compaction_seconds`: how long all attempts at one summary may take together.
+
     `notify_after_seconds`: the owner is told of the end of a turn that took this long; None: never.
     """
 
@@ -49,6 +51,7 @@ class TurnLimits:
     attempts_max: int = 25
     steps_max: int = STEPS_MAX
     notify_after_seconds: float | None = None
+    compaction_seconds: float = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -266,13 +266,14 @@ class _Player:
         calls = [self._call(step) for step in steps if isinstance(step, Call)]
         message = {"role": "assistant", "content": text or None}
         reason = "tool_calls" if calls else "stop"
+        usage = next((dict(s.usage) for s in steps if isinstance(s, End) and s.usage), None)
         choice = {"index": 0, "message": message | ({"tool_calls": calls} if calls else {})}
         return web.json_response(
             {
                 "id": f"chatcmpl-{self._number}",
                 "object": "chat.completion",
                 "choices": [choice | {"finish_reason": reason}],
-                "usage": _usage(text),
+                "usage": usage or _usage(text),
             }
         )
 
