@@ -6,6 +6,7 @@ what came.
 """
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -19,13 +20,17 @@ from engine.chat.content import Finish
 from engine.models.chat_wire import fault_of, read_odd_chunk
 from engine.models.errors import Symptom, Trouble, classify
 from engine.models.model import ModelFailure, ModelPrompt
-from engine.models.parts import StreamDecoder, StreamPart, StreamResult
+from engine.models.parts import StreamDecoder, StreamPart, StreamResult, ToolCallDelta
 from engine.models.provider import ProviderConfig
 from engine.models.sse import SseOverflow
 from engine.models.wires import wire_of
 
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Bytes of one whole reply on the wire, JSON around the words included."""
+
+ANSWER_CHARACTERS_MAX: Final = 4_000_000
+"""Characters of one answer, reasoning and arguments included: a million tokens, more than any model
+writes. What is beyond is not kept, so that no provider can fill memory and history."""
 
 REFUSAL_BYTES_MAX: Final = 16 * 1024
 FINISH_GRACE_SECONDS: Final = 5.0
@@ -35,6 +40,7 @@ DRAIN_SECONDS: Final = 0.05
 """How long to wait for the end of the body after `[DONE]`, so that the connection can be reused."""
 
 _READ_BUFFER_BYTES: Final = 16 * 1024
+_LARGE_BODY_BYTES: Final = 1024 * 1024
 _ADDRESS_ERRORS: Final = (
     aiohttp.InvalidURL,
     aiohttp.NonHttpUrlClientError,
@@ -101,9 +107,11 @@ class HttpModel:
 
     async def post(self, prompt: ModelPrompt, *, is_streamed: bool) -> aiohttp.ClientResponse:
         """Send the request and return the response as soon as its headers are there."""
+        body = self._wire.body(prompt, is_streamed=is_streamed)
         return await self._session.post(
             self._url,
-            data=self._wire.body(prompt, is_streamed=is_streamed),
+            # A history with pictures goes out in pieces, so that it holds up no other chat.
+            data=body if len(body) < _LARGE_BODY_BYTES else io.BytesIO(body),
             headers=self._headers,
             timeout=self._timeout,
             allow_redirects=False,
@@ -145,6 +153,7 @@ class HttpModelStream:
 
     __slots__ = (
         "_bytes_left",
+        "_characters_left",
         "_client",
         "_deadline",
         "_decoder",
@@ -173,6 +182,7 @@ class HttpModelStream:
         self._is_timed_out = False
         self._has_ended = False
         self._bytes_left = ANSWER_BYTES_MAX
+        self._characters_left = ANSWER_CHARACTERS_MAX
 
     def result(self) -> StreamResult:
         """Return all that has come so far."""
@@ -256,7 +266,8 @@ class HttpModelStream:
             return self._broken(error)
         except SseOverflow as error:
             raise self._oversize() from error
-        if self._bytes_left < 0:
+        self._characters_left -= sum(map(_length, parts))
+        if self._bytes_left < 0 or self._characters_left < 0:
             raise self._oversize()
         if not chunk or self._decoder.is_closed:
             self._has_ended = True
@@ -269,8 +280,10 @@ class HttpModelStream:
 
     def _broken(self, error: Exception) -> list[StreamPart]:
         """Take a broken connection as the end if the answer is whole. Raises otherwise."""
+        was_whole = self._decoder.is_finished
         parts = self._decoder.end()
-        if self._decoder.is_finished:
+        # Half an event is no end where we ourselves have cut the connection.
+        if was_whole or (self._decoder.is_finished and not self._is_timed_out):
             self._close()
             self._has_ended = True
             return parts
@@ -341,6 +354,10 @@ class HttpModelStream:
             else:
                 self._response.close()
             self._response = None
+
+
+def _length(part: StreamPart) -> int:
+    return len(part.args_delta) if isinstance(part, ToolCallDelta) else len(part.text)
 
 
 def _connection(error: Exception) -> Symptom:
