@@ -14,6 +14,7 @@ from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.models.client import HttpModel
 from engine.models.model import Model
 from engine.models.provider import ProviderConfig
+from engine.tools.attach_file import ATTACH_FILE
 from engine.tools.builtin import ASK_PEOPLE, current_time_tool
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -49,7 +50,7 @@ def _brain(
     if provider not in models:
         models[provider] = _model(settings, provider, session)
     allowed = bot.file.tools.allow
-    local = (current_time_tool(lambda: datetime.now(UTC)),)
+    local = (current_time_tool(lambda: datetime.now(UTC)), ATTACH_FILE)
     persona = "\n\n".join(text for text in (bot.persona, bot.file.instructions or "") if text)
     return Brain(
         model=models[provider],
