@@ -20,13 +20,12 @@ from engine.models.anthropic_wire import (
     usage_of,
 )
 from engine.models.call_assembly import is_json_object
-from engine.models.chat_wire import fault_of_page
 from engine.models.parts import StreamFault, StreamPart, StreamResult
-from engine.models.sse import EVENT_BYTES_MAX, SseEvent, SseOverflow, SseSplitter
+from engine.models.reply_events import BODY, ReplyEvents, page_fault
+from engine.models.sse import SseEvent
 
 OVERLAPPING: Final = "overlapping messages"
 _DONE: Final = b"[DONE]"
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 class AnthropicDecoder:
@@ -34,29 +33,25 @@ class AnthropicDecoder:
 
     __slots__ = (
         "_blocks",
-        "_body",
-        "_bytes_seen",
         "_done",
         "_dropped",
+        "_events",
         "_fault",
         "_first_dropped",
         "_good",
         "_message_id",
         "_raw_finish",
-        "_splitter",
         "_usage",
     )
 
     def __init__(self, provider: str) -> None:
-        self._splitter = SseSplitter()
+        self._events = ReplyEvents()
         self._blocks = Blocks(provider)
         self._usage = WireUsage()
         self._message_id: str | None = None
         self._fault: StreamFault | None = None
         self._raw_finish = ""
         self._done = False
-        self._body: bytearray | None = None
-        self._bytes_seen = False
         self._good = False
         self._dropped = 0
         self._first_dropped = b""
@@ -73,27 +68,16 @@ class AnthropicDecoder:
 
     def feed(self, chunk: bytes) -> list[StreamPart]:
         """Return the parts that this chunk completes; neighbours of one kind are joined."""
-        if not self._bytes_seen:
-            self._look_at_start(chunk)
-        if self._body is not None:
-            self._body += chunk
-            if len(self._body) > EVENT_BYTES_MAX:
-                raise SseOverflow
-            return []
         parts: list[StreamPart] = []
-        for event in self._splitter.feed(chunk):
+        for event in self._events.feed(chunk):
             self._take(event, parts)
         return parts
 
     def end(self) -> list[StreamPart]:
         """Take note that the body has ended; return what had to wait for that."""
         parts: list[StreamPart] = []
-        if self._body is not None:
-            self._take_body(bytes(self._body), parts)
-            self._body = None
-        else:
-            for event in self._splitter.end():
-                self._take(event, parts)
+        for event in self._events.end():
+            self._take(event, parts)
         if not self._good and self._dropped and self._fault is None:
             words = self._first_dropped.decode("utf-8", "replace").strip()
             self._fault = StreamFault(message=words[:2000] or "an empty event")
@@ -128,23 +112,11 @@ class AnthropicDecoder:
 
     # -- events ----------------------------------------------------------------------------------
 
-    def _look_at_start(self, chunk: bytes) -> None:
-        """Tell a stream from a plain body by its first character."""
-        start = chunk.removeprefix(_BOM).lstrip()
-        if start:
-            self._bytes_seen = True
-            if start[:1] in (b"{", b"[", b"<"):
-                self._body = bytearray()
-
-    def _take_body(self, body: bytes, parts: list[StreamPart]) -> None:
-        body = body.removeprefix(_BOM).strip()
-        if body.startswith(b"<"):
-            self._fault = fault_of_page(body)
-            return
-        self._take(SseEvent(body), parts)
-
     def _take(self, event: SseEvent, parts: list[StreamPart]) -> None:
         data = event.data
+        if event.name == BODY and (fault := page_fault(data)) is not None:
+            self._fault = self._fault or fault
+            return
         wire, is_odd = read_event(data)
         if wire is None:
             if data.strip() == _DONE:

@@ -16,7 +16,6 @@ from engine.models.chat_wire import (
     Delta,
     WireUsage,
     fault_of,
-    fault_of_page,
     read_chunk,
     read_odd_chunk,
     usage_of,
@@ -28,7 +27,8 @@ from engine.models.parts import (
     StreamResult,
     TextDelta,
 )
-from engine.models.sse import EVENT_BYTES_MAX, SseEvent, SseOverflow, SseSplitter
+from engine.models.reply_events import BODY, ReplyEvents, page_fault
+from engine.models.sse import SseEvent
 from engine.models.surrogates import joined
 from engine.models.think_tags import ThinkTags
 
@@ -53,11 +53,10 @@ class ChatCompletionsDecoder:
     """A StreamDecoder for one reply. `provider` is noted on the reasoning it made."""
 
     __slots__ = (
-        "_body",
-        "_bytes_seen",
         "_calls",
         "_done",
         "_dropped",
+        "_events",
         "_fault",
         "_first_dropped",
         "_good",
@@ -65,7 +64,6 @@ class ChatCompletionsDecoder:
         "_provider",
         "_raw_finish",
         "_reasoning",
-        "_splitter",
         "_text",
         "_think",
         "_usage",
@@ -73,7 +71,7 @@ class ChatCompletionsDecoder:
 
     def __init__(self, provider: str | None = None) -> None:
         self._provider = provider
-        self._splitter = SseSplitter()
+        self._events = ReplyEvents()
         self._think: ThinkTags | None = ThinkTags()
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -82,8 +80,6 @@ class ChatCompletionsDecoder:
         self._fault: StreamFault | None = None
         self._raw_finish = ""
         self._done = False
-        self._body: bytearray | None = None
-        self._bytes_seen = False
         self._half = ""
         self._good = False
         self._dropped = 0
@@ -101,26 +97,18 @@ class ChatCompletionsDecoder:
 
     def feed(self, chunk: bytes) -> list[StreamPart]:
         """Return the parts that this chunk completes; neighbours of one kind are joined."""
-        if not self._bytes_seen:
-            self._look_at_start(chunk)
-        if self._body is not None:
-            self._body += chunk
-            if len(self._body) > EVENT_BYTES_MAX:
-                raise SseOverflow
-            return []
         parts: list[StreamPart] = []
-        for event in self._splitter.feed(chunk):
+        for event in self._events.feed(chunk):
             self._take(event, parts)
         return parts
 
     def end(self) -> list[StreamPart]:
         """Take note that the body has ended; return what had to wait for that."""
         parts: list[StreamPart] = []
-        if self._body is not None:
-            self._take_body(bytes(self._body), parts)
-            self._body = None
-        else:
-            for event in self._splitter.end():
+        for event in self._events.end():
+            if event.name == BODY:
+                self._take_body(event.data, parts)
+            else:
                 self._take(event, parts)
         if self._half:
             self._half = ""
@@ -165,14 +153,6 @@ class ChatCompletionsDecoder:
 
     # -- events ----------------------------------------------------------------------------------
 
-    def _look_at_start(self, chunk: bytes) -> None:
-        """Tell a stream from a plain body by its first character."""
-        start = chunk.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start:
-            self._bytes_seen = True
-            if start[:1] in (b"{", b"[", b"<"):
-                self._body = bytearray()
-
     def _take(self, event: SseEvent, parts: list[StreamPart]) -> None:
         data = event.data
         is_odd = False
@@ -194,9 +174,8 @@ class ChatCompletionsDecoder:
             self._on_chunk(chunk, parts, is_odd=is_odd)
 
     def _take_body(self, body: bytes, parts: list[StreamPart]) -> None:
-        body = body.removeprefix(b"\xef\xbb\xbf").strip()
-        if body.startswith(b"<"):
-            self._fault = fault_of_page(body)
+        self._fault = page_fault(body)
+        if self._fault is not None:
             return
         self._take(SseEvent(body), parts)
         if (

@@ -285,15 +285,6 @@ def fault_of(value: Any) -> StreamFault:
     )
 
 
-def fault_of_page(body: bytes) -> StreamFault:
-    """What a web page in the place of a reply says: the address is not a model's."""
-    return StreamFault(
-        message="the address answers with a web page, not with a model's reply",
-        code="html_body",
-        detail=body[:2000].decode("utf-8", "replace"),
-    )
-
-
 def _status_of(value: dict[str, Any]) -> int | None:
     for key in ("status_code", "code", "status", "http_code"):
         number = _int_of(value.get(key))
