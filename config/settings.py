@@ -10,6 +10,7 @@ from typing import Final
 
 from config.schema import setting
 from config.secret import Secret, SecretUrl
+from config.side_settings import NotificationsSettings, SlackNotify, TitlesSettings
 
 HTTP: Final = ("http", "https")
 
@@ -39,14 +40,6 @@ class BusyBehavior(StrEnum):
 
     QUEUE = "queue"
     INTERRUPT = "interrupt"
-
-
-class SlackNotify(StrEnum):
-    """How owners of chats in Slack are told that a long turn has ended."""
-
-    DM = "dm"
-    MENTION = "mention"
-    OFF = "off"
 
 
 class LogLevel(StrEnum):
@@ -204,32 +197,6 @@ class FilesSettings:
     )
     retention_days: int = setting(
         0, "Days after which a file is removed, sent or not; 0 is never.", at_least=0, at_most=36_500
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TitlesSettings:
-    """Names of chats. Until a model has found one, and without one, the first words stand."""
-
-    enabled: bool = setting(True, "Have a model name new chats that nobody has named.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotificationsSettings:
-    """Telling the owner of a chat that a long turn has ended, or asks something."""
-
-    enabled: bool = setting(True, "Tell owners at all.")
-    after_seconds: float = setting(
-        60.0,
-        "A turn that took this long since its message was sent is told of.",
-        at_least=0,
-        at_most=86_400,
-    )
-    poll_seconds: float = setting(
-        2.0,
-        "How often notifications, and titles that were asked for, are looked for.",
-        at_least=0.05,
-        at_most=3600,
     )
 
 

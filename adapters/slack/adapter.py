@@ -23,7 +23,8 @@ from adapters.slack.questions import MayAnswer, anybody_may_answer
 from adapters.slack.receiver import HttpDoor, SlackReceiver
 from adapters.slack.sockets import SocketMode
 from adapters.slack.surface import SlackSurface
-from config.settings import DeliverySettings, NotificationsSettings, SlackSettings
+from config.settings import DeliverySettings, SlackSettings
+from config.side_settings import NotificationsSettings
 from engine.api import Engine
 
 logger = logging.getLogger(__name__)

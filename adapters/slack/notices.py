@@ -8,7 +8,7 @@ from adapters.slack.identity import PLATFORM
 from adapters.slack.markup import render_mrkdwn
 from adapters.slack.markup_inline import LABEL_BAR
 from adapters.slack.plain_labels import label_of
-from config.settings import SlackNotify
+from config.side_settings import SlackNotify
 from engine.chat.notification import Notification, NotificationKind
 
 METADATA_EVENT = "threadwright_notice"

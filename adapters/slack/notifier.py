@@ -14,7 +14,7 @@ from adapters.slack.notices import (
     user_of,
 )
 from adapters.slack.surface import CLOCKS_APART_SECONDS
-from config.settings import SlackNotify
+from config.side_settings import SlackNotify
 from engine.chat.notification import Notification
 
 PAGES_LOOKED_AT_MAX = 10

@@ -16,7 +16,8 @@ from aiohttp import web
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.questions import MayAnswer, anybody_may_answer
 from config.secret import Secret
-from config.settings import DeliverySettings, NotificationsSettings, SlackSettings
+from config.settings import DeliverySettings, SlackSettings
+from config.side_settings import NotificationsSettings
 from engine.api import Engine
 from engine.chat.ids import ChatId
 from engine.tools.builtin import ASK_PEOPLE

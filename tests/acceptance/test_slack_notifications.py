@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from config.settings import SlackNotify
+from config.side_settings import SlackNotify
 from engine.store.pool import Pool
 from tests.acceptance.slack_house import (
     answers,

@@ -14,15 +14,8 @@ from uuid import uuid4
 
 from bots.lifecycle import Background, background
 from bots.replica import Replica, open_replica
-from config.secret import Secret, SecretUrl
-from config.settings import (
-    ModelProvider,
-    NotificationsSettings,
-    Settings,
-    TitlesSettings,
-    ToolsSettings,
-    WorkerSettings,
-)
+from config.secret import Secret
+from config.settings import WorkerSettings
 from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.api import Applied, ChatFollower, Created, Engine
 from engine.chat.changes import ChatChange
@@ -47,10 +40,10 @@ from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool
 from tests.fakes.live_chat import LiveChat
+from tests.fakes.replica_settings import FAST, settings_for
 
 ADA = Author(identity="test:ada", name="Ada")
 BO = Author(identity="test:bo", name="Bo")
-FAST = WorkerSettings(lease_seconds=1.0, heartbeat_seconds=0.2, poll_seconds=0.1)
 ONLY_WAKES = WorkerSettings(lease_seconds=3600.0, heartbeat_seconds=1200.0, poll_seconds=3600.0)
 """A worker that sees nothing but what it is woken for."""
 PATIENCE_SECONDS = 20.0
@@ -78,36 +71,6 @@ async def eventually(met: Callable[[], Awaitable[T]], *, seconds: float = PATIEN
             if result := await met():
                 return result
             await asyncio.sleep(0.01)
-
-
-def settings_for(
-    *,
-    redis_url: str | None = None,
-    worker: WorkerSettings = FAST,
-    action_seconds: float = 86_400.0,
-    makes_titles: bool = False,
-    notify_after: float | None = None,
-) -> Settings:
-    """Settings of a test's replica: short leases, the provider of the fake model.
-
-    New chats are not named and nobody is told of long turns unless the test asks for it, so that the
-    model sees no request that a test did not cause.
-    """
-    settings = replace(
-        Settings(), worker=worker, tools=ToolsSettings(action_timeout_seconds=action_seconds)
-    )
-    settings = replace(
-        settings,
-        titles=TitlesSettings(enabled=makes_titles),
-        notifications=NotificationsSettings(
-            enabled=notify_after is not None, after_seconds=notify_after or 0.0, poll_seconds=0.1
-        ),
-    )
-    model = replace(settings.model, provider=ModelProvider.OPENAI, name="test-model")
-    settings = replace(settings, model=model)
-    if redis_url is None:
-        return settings
-    return replace(settings, redis=replace(settings.redis, url=SecretUrl(redis_url)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
