@@ -4,7 +4,7 @@ from aiohttp import web
 
 from adapters.console import translate
 from adapters.console.console import Trouble, Visit
-from adapters.console.sentences import REFUSALS
+from adapters.console.sentences import refusal_sentence
 from engine.chat.commands import (
     AnswerAction,
     Archive,
@@ -25,7 +25,7 @@ async def create(visit: Visit) -> web.Response:
     )
     outcome = await console.engine.create_chat(command)
     if isinstance(outcome, Refusal):
-        raise Trouble(422, REFUSALS[outcome.reason])
+        raise Trouble(422, refusal_sentence(outcome))
     return web.Response(status=303, headers={"Location": f"/chats/{outcome.chat_id}"})
 
 
@@ -65,7 +65,7 @@ async def change(visit: Visit) -> web.Response:
     wanted = translate.details_change(await visit.form())
     outcome = await visit.console.engine.change_details(visit.chat_id, wanted)
     if isinstance(outcome, Refusal):
-        raise Trouble(409, REFUSALS[outcome.reason])
+        raise Trouble(409, refusal_sentence(outcome))
     if not outcome:
         raise Trouble(404, "There is no such chat.")
     return _back_to_chat(visit)

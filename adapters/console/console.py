@@ -11,7 +11,7 @@ from adapters.console.access import Access
 from adapters.console.live_stream import LiveStreams
 from adapters.console.markdown import Markdown
 from adapters.console.pages import Pages
-from adapters.console.sentences import REFUSALS
+from adapters.console.sentences import refusal_sentence
 from adapters.console.sign_in_limit import SignInLimit
 from adapters.console.translate import FormData, chat_id_of, number_of
 from engine.api import Applied, Engine
@@ -82,7 +82,7 @@ class Visit:
         if outcome is None:
             raise Trouble(404, "There is no such chat.")
         if isinstance(outcome, Refusal):
-            raise Trouble(409, REFUSALS[outcome.reason])
+            raise Trouble(409, refusal_sentence(outcome))
         return outcome
 
     def done(self, where: str) -> web.Response:

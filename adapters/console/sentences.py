@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from engine.chat.decision import RefusalReason
+from engine.chat.decision import LimitScope, Refusal, RefusalReason
 from engine.chat.errors import ChatError, RetryState
+from engine.chat.spending import amount, reset_time
 from engine.chat.view import ShownStatus
 
 _OVERTAKEN: Final = "The chat has changed meanwhile. Please try again."
@@ -29,6 +30,11 @@ REFUSALS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.STATUS_CHANGED: _OVERTAKEN,
     RefusalReason.NOT_DUE: _OVERTAKEN,
     RefusalReason.USAGE_LIMIT: "The usage limit has been reached.",
+}
+_LIMITS: Final[Mapping[LimitScope, str]] = {
+    LimitScope.USER: "You have reached your usage limit",
+    LimitScope.CHANNEL: "This channel has reached its usage limit",
+    LimitScope.ORGANIZATION: "Your organization has reached its usage limit",
 }
 STATUSES: Final[Mapping[ShownStatus, str]] = {
     ShownStatus.PENDING: "is about to start",
@@ -55,6 +61,15 @@ class StatusView:
     status: str
     text: str
     detail: str = ""
+
+
+def refusal_sentence(refusal: Refusal) -> str:
+    """Why something was not done; of a limit, how much of it was spent and when it resets."""
+    limit = refusal.limit
+    if limit is None:
+        return REFUSALS[refusal.reason]
+    spent = f"{amount(limit.spent_micros)} of {amount(limit.limit_micros)}"
+    return f"{_LIMITS[limit.scope]}: {spent} spent. It resets at {reset_time(limit)}."
 
 
 def status_view(

@@ -8,6 +8,7 @@ from adapters.http.call import Endpoint, Parameter
 from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
 from adapters.http.file_endpoints import FILE_ENDPOINTS
 from adapters.http.queries import LIMIT_DEFAULT, LIMIT_MAX
+from adapters.http.usage_endpoints import SPENDING_ENDPOINTS
 
 _CHATS: Final = "/chats"
 _CHAT: Final = "/chats/{chat_id}"
@@ -274,4 +275,5 @@ ENDPOINTS: Final = (
         successes=(204,),
         role=TokenRole.ADMIN,
     ),
+    *SPENDING_ENDPOINTS,
 )

@@ -2,8 +2,8 @@
 
 Problem    one class, told apart by code and status
 
-Every error answer of the API has this shape: `{code, message, detail?, validations?}`. Codes are
-stable: clients match on them. Messages are for people and may change.
+Every error answer of the API has this shape: `{code, message, detail?, validations?}`, and for some
+codes further fields. Codes are stable: clients match on them. Messages are for people and may change.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ class Validation(Struct, frozen=True, kw_only=True):
 
 
 class Problem(Exception):
-    """The request was not carried out. `headers` belong to the answer."""
+    """The request was not carried out. `headers` belong to the answer, `facts` into its body."""
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Problem(Exception):
         status: int | None = None,
         detail: str | None = None,
         validations: Iterable[Validation] = (),
+        facts: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
@@ -75,6 +76,7 @@ class Problem(Exception):
         self.message = message
         self.detail = detail
         self.validations = tuple(validations)
+        self.facts = dict(facts or {})
         self.headers = dict(headers or {})
 
 

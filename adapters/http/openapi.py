@@ -1,16 +1,22 @@
 """The OpenAPI 3.1 document of the API, drawn from the table of endpoints (pure)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.schemas import SCHEMAS
+from adapters.http.spending_schemas import SPENDING_PATH_PARAMETERS
 
+Json = dict[str, Any]
 PREFIX: Final = "/api/v1"
 _UUID: Final = {"type": "string", "format": "uuid"}
-_PATH_PARAMETERS: Final = {"chat_id": _UUID, "file_id": _UUID}
+_PATH_PARAMETERS: Final[Mapping[str, Json]] = {
+    "chat_id": _UUID,
+    "file_id": _UUID,
+    **SPENDING_PATH_PARAMETERS,
+}
 _NUMBER: Final = {"type": "integer", "minimum": 0}
 _MEANINGS: Final = {
     400: "Malformed JSON, or fields that are not known.",
@@ -29,8 +35,6 @@ _MEANINGS: Final = {
 _ALWAYS: Final = (400, 401, 503)
 _WITH_BODY: Final = (408, 413, 415)
 _BYTES: Final = {"*/*": {"schema": {"description": "Bytes, as they are."}}}
-
-Json = dict[str, Any]
 
 
 def document(endpoints: Iterable[Endpoint]) -> Json:
@@ -91,6 +95,8 @@ def _responses(endpoint: Endpoint) -> Json:
         response: Json = {"description": endpoint.summary}
         if endpoint.gives is not None:
             response["content"] = {kind: {"schema": _ref(endpoint.gives)}}
+            for other in endpoint.other_kinds:
+                response["content"][other] = {"schema": {"type": "string"}}
         if endpoint.gives_file:
             response["content"] = _BYTES
         responses[str(status)] = response

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from adapters.http.errors import Problem, Validation
-from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.decision import LimitReached, Refusal, RefusalReason
 
 _OVERTAKEN: Final = (409, "The chat has changed meanwhile; ask again.")
 STATUS_AND_SENTENCE: Final[Mapping[RefusalReason, tuple[int, str]]] = {
@@ -46,5 +46,16 @@ def problem_of(refusal: Refusal) -> Problem:
         status=status,
         detail=refusal.detail or None,
         validations=(Validation(field=field, detail=refusal.detail or sentence),) if field else (),
+        facts=None if refusal.limit is None else limit_facts(refusal.limit),
         headers={"Retry-After": _RETRY_AFTER_SECONDS} if status == 429 else None,
     )
+
+
+def limit_facts(limit: LimitReached) -> dict[str, object]:
+    """What a program needs to know of a limit that is used up."""
+    return {
+        "scope": limit.scope.value,
+        "spent_micros": limit.spent_micros,
+        "limit_micros": limit.limit_micros,
+        "resets_at": limit.resets_at,
+    }

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adapters.http.auth import TokenRole
 from adapters.http.errors import ProblemCode
+from adapters.http.spending_schemas import LIMIT_FACTS, SPENDING_SCHEMAS
 from engine.chat.commands import BusyBehavior
 from engine.chat.content import Finish, Role
 from engine.chat.decision import Effect, RefusalReason
@@ -107,6 +108,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "message": _TEXT,
             "detail": _TEXT,
             "validations": _array(_object(("field", "detail"), field=_TEXT, detail=_TEXT)),
+            **LIMIT_FACTS,
         },
         "required": ["code", "message"],
     },
@@ -270,6 +272,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         archived=_FLAG,
         snapshot_version=_ID,
     ),
+    **SPENDING_SCHEMAS,
     "StreamEvent": {
         "type": "object",
         "description": "What happened, told by its type: status, part, message, queue, actions, "

@@ -22,6 +22,7 @@ from adapters.slack.questions import (
     is_own_repetition,
     why_closed,
 )
+from adapters.slack.refusals import told_of
 from adapters.slack.translate import (
     Click,
     Delete,
@@ -60,7 +61,6 @@ from engine.chat.writes import ActionState
 logger = logging.getLogger(__name__)
 
 SEEN_REACTION = "eyes"
-QUEUE_FULL = "I am still busy and already have many messages waiting. Please try again later."
 NOTHING_TO_STOP = "There is nothing to stop."
 APOLOGY = (
     "Something went wrong with what you just sent, and I could not deal with it. Please try again."
@@ -168,7 +168,7 @@ class IntentHandler:
         if isinstance(created, Created):
             self._acknowledge(said.channel, said.message_ts)
         elif isinstance(created, Refusal):
-            await self._explain(created, said.channel, said.thread, said.user_id)
+            await self._explain(created, said.channel, _active_thread(said), said.user_id)
         else:
             await self._send(created.chat_id, said, author)
 
@@ -220,7 +220,9 @@ class IntentHandler:
             # It was promoted between looking and asking.
             found = await self._engine.find_message_by_source(binding.chat_id, edit.source_key)
             if found is not None:
-                await self._submit_edit(binding.chat_id, edit, author, found)
+                outcome = await self._submit_edit(binding.chat_id, edit, author, found)
+        if isinstance(outcome, Refusal) and outcome.reason is RefusalReason.USAGE_LIMIT:
+            await self._explain(outcome, edit.channel, edit.thread, edit.user_id)
 
     async def _submit_edit(
         self, chat_id: ChatId, edit: Edit, author: Author, found: MessageRef | QueuedRef
@@ -329,8 +331,8 @@ class IntentHandler:
             logger.info("no reaction", extra={"action": "slack_not_told", "code": error.code})
 
     async def _explain(self, refusal: Refusal, channel: str, thread: str, user_id: str) -> None:
-        if refusal.reason is RefusalReason.QUEUE_FULL:
-            await self._tell(channel, thread, user_id, QUEUE_FULL)
+        if text := told_of(refusal):
+            await self._tell(channel, thread, user_id, text)
             return
         logger.info("refused", extra={"action": "slack_refused", "reason": refusal.reason.value})
 
@@ -349,6 +351,11 @@ class IntentHandler:
 def file_count(content: Content) -> int:
     """How many files a message names."""
     return sum(isinstance(part, FilePart) for part in content)
+
+
+def _active_thread(said: StartOrSend) -> str:
+    """The thread that a message is in; none where it would begin one, as Slack shows nothing there."""
+    return "" if said.thread == said.message_ts else said.thread
 
 
 def _as_said(edit: Edit) -> StartOrSend:

@@ -1,7 +1,15 @@
+from datetime import UTC, datetime
+
 import pytest
 
-from adapters.console.sentences import REFUSALS, SHORT_STATUSES, STATUSES, status_view
-from engine.chat.decision import RefusalReason
+from adapters.console.sentences import (
+    REFUSALS,
+    SHORT_STATUSES,
+    STATUSES,
+    refusal_sentence,
+    status_view,
+)
+from engine.chat.decision import LimitReached, LimitScope, Refusal, RefusalReason
 from engine.chat.errors import ChatError, ErrorKind, RetryState
 from engine.chat.view import ShownStatus
 
@@ -11,6 +19,22 @@ OVERLOADED = ChatError(kind=ErrorKind.OVERLOADED, message="The model is busy.", 
 def test_every_refusal_has_a_sentence() -> None:
     assert set(REFUSALS) == set(RefusalReason)
     assert all(sentence.endswith(".") for sentence in REFUSALS.values())
+
+
+def test_a_limit_is_told_with_amounts_and_the_time_of_its_reset() -> None:
+    limit = LimitReached(
+        scope=LimitScope.USER,
+        spent_micros=250_000,
+        limit_micros=200_000,
+        resets_at=datetime(2027, 1, 1, tzinfo=UTC),
+    )
+    refusal = Refusal(reason=RefusalReason.USAGE_LIMIT, limit=limit)
+    assert refusal_sentence(refusal) == (
+        "You have reached your usage limit: $0.25 of $0.20 spent. "
+        "It resets at 2027-01-01 00:00 UTC."
+    )
+    full = Refusal(reason=RefusalReason.QUEUE_FULL)
+    assert refusal_sentence(full) == REFUSALS[RefusalReason.QUEUE_FULL]
 
 
 @pytest.mark.parametrize("status", ShownStatus)

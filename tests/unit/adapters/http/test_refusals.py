@@ -1,7 +1,10 @@
+from datetime import UTC, datetime
+
 import pytest
 
+from adapters.http import views
 from adapters.http.refusals import STATUS_AND_SENTENCE, problem_of
-from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.decision import LimitReached, LimitScope, Refusal, RefusalReason
 
 
 @pytest.mark.parametrize("reason", RefusalReason)
@@ -25,3 +28,23 @@ def test_detail_is_told_and_a_full_queue_says_when_to_come_back() -> None:
 def test_refused_content_names_its_field() -> None:
     (validation,) = problem_of(Refusal(reason=RefusalReason.EMPTY_MESSAGE)).validations
     assert validation.field == "content"
+
+
+def test_a_limit_is_told_in_fields_of_its_own() -> None:
+    limit = LimitReached(
+        scope=LimitScope.CHANNEL,
+        spent_micros=12,
+        limit_micros=10,
+        resets_at=datetime(2027, 1, 1, tzinfo=UTC),
+    )
+    told = problem_of(Refusal(reason=RefusalReason.USAGE_LIMIT, detail="so much", limit=limit))
+    assert (told.status, told.detail) == (409, "so much")
+    assert views.problem(told) == {
+        "code": "usage_limit",
+        "message": "The usage limit has been reached.",
+        "detail": "so much",
+        "scope": "channel",
+        "spent_micros": 12,
+        "limit_micros": 10,
+        "resets_at": limit.resets_at,
+    }
