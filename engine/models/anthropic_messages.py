@@ -14,10 +14,15 @@ from engine.chat.content import Finish, ProviderPart, ReasoningPart, TextPart
 from engine.models.anthropic_files import file_block, given_files
 from engine.models.anthropic_wire import WIRE, is_providers_own
 from engine.models.attachments import Given, GivenFile
-from engine.models.call_assembly import is_json_object
 from engine.models.call_pairs import ModelTurn, PairedCall, PersonTurn, Said, Turn, paired_turns
 from engine.models.model import ModelPrompt
-from engine.models.request import CONTINUE, as_said_by, result_text, tool_name_on_wire
+from engine.models.words import (
+    CONTINUE,
+    args_on_wire,
+    as_said_by,
+    result_text,
+    tool_name_on_wire,
+)
 
 OPENING: Final = "(The chat begins with your own words.)"
 """Said where the first word is the model's own: the provider wants a person to begin."""
@@ -142,12 +147,11 @@ class _Replay:
 
 
 def _call_block(paired: PairedCall) -> Block:
-    args = paired.call.args
     return {
         "type": "tool_use",
         "id": paired.call_id,
         "name": tool_name_on_wire(paired.call.tool_name),
-        "input": msgspec.json.decode(args) if is_json_object(args) else {},
+        "input": msgspec.json.decode(args_on_wire(paired.call.args)),
     }
 
 

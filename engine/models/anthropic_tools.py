@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from engine.models.model import ToolOffer
-from engine.models.request import tool_name_on_wire
 from engine.models.tool_schema import object_schema
+from engine.models.words import tool_name_on_wire
 
 _PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _ANY: Final = ("anyOf", "oneOf")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from engine.chat.content import NewMessage, Role, ToolResultPart, text_of
 from engine.models.anthropic_request import messages_body
 from engine.models.model import ModelPrompt, ToolOffer
-from engine.models.request import result_text
 from engine.models.surrogates import without_surrogates
+from engine.models.words import result_text
 from tests.fakes.model_anthropic_rules import check_messages_request
 from tests.fakes.model_rules import Refused
 from tests.unit.engine.models.histories import FILES, OWN, histories, texts
