@@ -52,7 +52,8 @@ def check_secrets(settings: Settings) -> list[Finding]:
         found.append(
             warn(
                 "secret key",
-                "is not set, so whoever knows the admin token can forge sessions of the console",
+                "is not set, so keys of providers cannot be stored, and whoever knows the admin "
+                "token can forge sessions of the console",
                 mend="set THREADWRIGHT_SECRET_KEY to the same long random text on every replica",
             )
         )

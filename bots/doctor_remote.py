@@ -8,7 +8,7 @@ import httpx
 from bots.doctor_local import clock_findings
 from bots.finding import Finding, fail, ok, warn
 from config.address import masked_address
-from config.settings import ModelProvider, Settings
+from config.settings import ModelProvider, ModelSettings, Settings
 
 _TIMEOUT_SECONDS: Final = 10.0
 
@@ -64,18 +64,33 @@ async def check_model(settings: Settings) -> list[Finding]:
     """Check that the provider answers and takes the key, by listing its models."""
     model = settings.model
     if model.provider is ModelProvider.DEMO or model.base_url is None:
-        mend = "set OPENAI_API_KEY, or OPENAI_BASE_URL to a compatible server, for a real one"
+        mend = (
+            "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL to a compatible server, "
+            "for a real one; one in the database is tried out by `threadwright providers test`"
+        )
         return [warn("model", "the scripted demo model answers", mend=mend)]
-    base = model.base_url.rstrip("/")
-    whose = masked_address(base)
-    headers = {"authorization": f"Bearer {model.api_key.reveal()}"} if model.api_key else {}
+    whose = masked_address(model.base_url.rstrip("/"))
     try:
         async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-            answer = await client.get(f"{base}/models", headers=headers)
+            answer = await client.get(_list_address(model), headers=_list_headers(model))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         mend = "check the address in the settings, the network and the proxy"
         return [fail("model", f"no answer from {whose} ({type(error).__name__})", mend=mend)]
     return [_model_finding(settings, answer), *clock_findings(answer.headers.get("date"), whose)]
+
+
+def _list_address(model: ModelSettings) -> str:
+    """Where models are listed. Addresses for Anthropic are written with the version and without."""
+    base = (model.base_url or "").rstrip("/")
+    is_unversioned = model.provider is ModelProvider.ANTHROPIC and not base.endswith("/v1")
+    return f"{base}/v1/models" if is_unversioned else f"{base}/models"
+
+
+def _list_headers(model: ModelSettings) -> dict[str, str]:
+    key = model.api_key.reveal() if model.api_key else ""
+    if model.provider is ModelProvider.ANTHROPIC:
+        return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
+    return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def _model_finding(settings: Settings, answer: httpx.Response) -> Finding:

@@ -1,6 +1,6 @@
 """The engine of one process, put together: database, relay, front door and, if wanted, a worker."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from bots.brains import build_brains
 from bots.catalog import load_bots
 from bots.lifecycle import Background
+from bots.settled_models import settled_providers
 from bots.side_work import make_side_work, notify_after_seconds
 from config.settings import Settings
 from engine.agent.brain import Brains
@@ -18,6 +19,7 @@ from engine.store.files import FileLimits
 from engine.store.ledger import Ledger
 from engine.store.migrate import migrate
 from engine.store.pool import Pool, open_pool
+from engine.store.vault import Vault
 from engine.stream.part_buffer import PartBuffer
 from engine.stream.relay import Relay
 from engine.stream.relay_memory import MemoryRelay
@@ -49,10 +51,11 @@ async def open_replica(
     say: Say,
     works: bool = True,
     brains: Brains | None = None,
+    prepare: Callable[[Engine], Awaitable[None]] | None = None,
 ) -> Replica:
     """Connect, migrate and start. `stack` closes what was opened, `tasks` runs what must run.
 
-    Raises DatabaseUnavailable and MigrationFailed.
+    `prepare` is done before anything works. Raises DatabaseUnavailable and MigrationFailed.
     """
     pool = await open_pool(
         database_url,
@@ -65,13 +68,23 @@ async def open_replica(
     for name in await migrate(pool):
         say(f"Applied migration {name}.")
     relay = _open_relay(stack, tasks, settings)
-    engine = Engine(pool, relay, file_limits=_file_limits(settings))
+    engine = Engine(
+        pool,
+        relay,
+        file_limits=_file_limits(settings),
+        vault=Vault(settings.secret_key, settings.secret_key_previous),
+        settled=settled_providers(settings),
+    )
+    if prepare is not None:
+        await prepare(engine)
     tasks.start(engine.stream.run(), name="stream")
     worker = None
     if works:
         if brains is None:
             session = await stack.enter_async_context(model_session())
-            brains = build_brains(settings, load_bots(settings.bots_dir), session)
+            brains = build_brains(settings, load_bots(settings.bots_dir), session, engine.models)
+            # Once in memory, models outlast the database.
+            await engine.models.current()
         side_work = make_side_work(settings, engine, brains)
         tasks.start(side_work.run(), name="side work")
         worker = _make_worker(settings, engine, pool, brains, side_work)

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from config.errors import ConfigInvalid, Problem
 from config.raw import converted, raws_of_toml
 from config.schema import build, setting, specs_of
-from config.settings import ModelProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotModel:
     """The model this bot uses where it differs from the one in the settings."""
 
-    provider: ModelProvider | None = setting(None, "Wire format; empty means the settings' own.")
-    name: str | None = setting(None, "Model name; empty means the settings' own.")
+    provider: str | None = setting(None, "Name of a provider; empty means that of the model.")
+    name: str | None = setting(
+        None, "Model name, or `provider:model`; empty means the default of the provider, or of all."
+    )
     temperature: float | None = setting(None, "Sampling temperature.", at_least=0, at_most=2)
     max_output_tokens: int | None = setting(None, "Most tokens of one answer.", at_least=1)
 

@@ -13,6 +13,7 @@ from config.errors import ConfigInvalid, Problem
 from config.notices import notices
 from config.raw import Raw, converted, raws_of_toml, unknown_name
 from config.resolve import (
+    ANTHROPIC_NAMES,
     OPENAI_NAMES,
     configured_roles,
     contradictions,
@@ -54,7 +55,8 @@ def load_settings(
     if asked is ModelProvider.AUTO:
         provider = _provider_that_has_a_key(environ, raws)
     problems.extend(_unknown_env_names(environ, specs.values()))
-    foreign = () if provider is ModelProvider.OPENAI else OPENAI_NAMES
+    names = {ModelProvider.OPENAI: OPENAI_NAMES, ModelProvider.ANTHROPIC: ANTHROPIC_NAMES}
+    foreign = {name for other in names if other is not provider for name in names[other]}
     used = {name: value for name, value in environ.items() if name not in foreign}
     for spec in specs.values():
         if raw := _from_environment(spec, used, problems):
@@ -69,7 +71,7 @@ def load_settings(
     return Loaded(
         settings=settings,
         origins={path: raw.origin for path, raw in raws.items()},
-        notices=tuple(notices(environ, asked if provider is ModelProvider.DEMO else provider)),
+        notices=tuple(notices(environ, provider, was_asked_for=asked is not ModelProvider.AUTO)),
     )
 
 
@@ -108,6 +110,8 @@ def _provider_that_has_a_key(environ: Mapping[str, str], raws: Mapping[str, Raw]
         return ModelProvider.OPENAI
     if {"model.api_key", "model.base_url"} & set(raws):
         return ModelProvider.OPENAI
+    if any(environ.get(name) for name in ANTHROPIC_NAMES):
+        return ModelProvider.ANTHROPIC
     return ModelProvider.DEMO
 
 

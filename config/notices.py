@@ -12,17 +12,19 @@ from config.settings import ModelProvider, Settings
 _ALIKE = 0.9
 
 
-def notices(environ: Mapping[str, str], provider: ModelProvider) -> Iterator[Problem]:
+def notices(
+    environ: Mapping[str, str], provider: ModelProvider, *, was_asked_for: bool
+) -> Iterator[Problem]:
     """Yield what to tell of an environment whose settings are fine. Never holds a value.
 
-    `provider` is the one that was asked for, `auto` when nobody asked.
+    `was_asked_for`: the provider was named, not found out by the keys that are there.
     """
     given = [name for name in ANTHROPIC_NAMES if environ.get(name)]
-    if given and provider is ModelProvider.AUTO:
+    if given and provider is ModelProvider.OPENAI and not was_asked_for:
         yield Problem(
             where=f"environment {given[0]}",
-            what="has no effect, because Anthropic is not supported in this version",
-            mend="set OPENAI_API_KEY, or OPENAI_BASE_URL to a compatible server",
+            what="has no effect, because a key or an address for OpenAI is set too",
+            mend="set THREADWRIGHT_MODEL_PROVIDER to the one that is meant, openai or anthropic",
         )
     yield from _misspelt(environ)
 

@@ -6,19 +6,24 @@ from types import MappingProxyType
 from typing import Final
 
 from config.errors import Problem
-from config.settings import ModelProvider, ModelSettings, Role, Settings
+from config.settings import ModelProvider, ModelSettings, ModelWire, Role, Settings
 
 DEFAULT_MODEL_NAMES: Final[Mapping[ModelProvider, str]] = MappingProxyType(
     {
         ModelProvider.OPENAI: "gpt-4o-mini",
+        ModelProvider.ANTHROPIC: "claude-sonnet-4-5",
         ModelProvider.DEMO: "demo",
     }
 )
 DEFAULT_BASE_URLS: Final[Mapping[ModelProvider, str]] = MappingProxyType(
-    {ModelProvider.OPENAI: "https://api.openai.com/v1"}
+    {
+        ModelProvider.OPENAI: "https://api.openai.com/v1",
+        ModelProvider.ANTHROPIC: "https://api.anthropic.com",
+    }
 )
 OPENAI_NAMES: Final = ("OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL")
 ANTHROPIC_NAMES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE", "ANTHROPIC_BASE_URL")
+SECRET_KEY_LENGTH_MIN: Final = 16
 _NOT_YET: Final = (Role.DISCORD, Role.WEBHOOK, Role.SCHEDULE)
 
 
@@ -62,7 +67,13 @@ def contradictions(settings: Settings) -> list[Problem]:
                 mend="lower it or raise database.pool_max",
             )
         )
-    return [*found, *_roles_without_tokens(settings), *_not_supported(settings)]
+    return [
+        *found,
+        *_roles_without_tokens(settings),
+        *_not_supported(settings),
+        *_wire_that_nobody_speaks(settings.model),
+        *_short_secret_keys(settings),
+    ]
 
 
 def _roles_without_tokens(settings: Settings) -> list[Problem]:
@@ -90,7 +101,7 @@ def _roles_without_tokens(settings: Settings) -> list[Problem]:
 
 
 def _not_supported(settings: Settings) -> list[Problem]:
-    found = [
+    return [
         Problem(
             where="roles",
             what=f"{role.value} is not available in this version",
@@ -99,12 +110,31 @@ def _not_supported(settings: Settings) -> list[Problem]:
         for role in settings.roles
         if role in _NOT_YET
     ]
-    if settings.model.provider is ModelProvider.ANTHROPIC:
-        found.append(
-            Problem(
-                where="model.provider",
-                what="anthropic is not supported in this version",
-                mend="set it to openai, and OPENAI_BASE_URL to a compatible server, or leave it out",
-            )
+
+
+def _wire_that_nobody_speaks(model: ModelSettings) -> list[Problem]:
+    if model.wire is ModelWire.CHAT_COMPLETIONS or model.provider is ModelProvider.OPENAI:
+        return []
+    return [
+        Problem(
+            where="model.wire",
+            what=f"{model.wire.value} goes with the provider openai, not with {model.provider.value}",
+            mend="leave it out, or set OPENAI_API_KEY or OPENAI_BASE_URL",
         )
-    return found
+    ]
+
+
+def _short_secret_keys(settings: Settings) -> list[Problem]:
+    keys = {
+        "secret_key": settings.secret_key,
+        "secret_key_previous": settings.secret_key_previous,
+    }
+    return [
+        Problem(
+            where=name,
+            what=f"is shorter than {SECRET_KEY_LENGTH_MIN} characters, so it can be guessed",
+            mend="set it to a long random text, such as that of `openssl rand -hex 32`",
+        )
+        for name, key in keys.items()
+        if key is not None and len(key.reveal().strip()) < SECRET_KEY_LENGTH_MIN
+    ]

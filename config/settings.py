@@ -35,6 +35,13 @@ class ModelProvider(StrEnum):
     DEMO = "demo"
 
 
+class ModelWire(StrEnum):
+    """Which of its two APIs an OpenAI provider is asked through."""
+
+    CHAT_COMPLETIONS = "chat_completions"
+    RESPONSES = "responses"
+
+
 class BusyBehavior(StrEnum):
     """What becomes of a message that arrives while the agent is running."""
 
@@ -110,21 +117,30 @@ class RedisSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """The model that bots use unless their own file says otherwise."""
+    """The model that bots use unless their own file, or the database, says otherwise."""
 
     provider: ModelProvider = setting(
         ModelProvider.AUTO,
-        "Wire format; `auto` is openai with its key or an address, else the scripted demo model; "
-        "anthropic is not supported in this version.",
+        "Who is asked; `auto` is openai with its key or an address, else anthropic with its, else "
+        "the scripted demo model.",
+    )
+    wire: ModelWire = setting(
+        ModelWire.CHAT_COMPLETIONS, "The API of OpenAI; compatible servers mostly have the first."
     )
     name: str | None = setting(None, "Model name; empty means the provider's default.")
     base_url: str | None = setting(
         None,
         "Address of the provider or of a compatible server.",
-        aliases=("OPENAI_BASE_URL",),
+        aliases=("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"),
         schemes=HTTP,
     )
-    api_key: Secret | None = setting(None, "Key for the provider.", aliases=("OPENAI_API_KEY",))
+    api_key: Secret | None = setting(
+        None, "Key for the provider.", aliases=("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+    )
+    side_name: str | None = setting(
+        None,
+        "Model for titles and summaries, as `provider:model` or by its name; empty means the bot's.",
+    )
     context_limit: int = setting(
         128_000, "Context window in tokens.", at_least=1024, at_most=100_000_000
     )
@@ -196,7 +212,10 @@ class FilesSettings:
         0, "Most bytes kept for one organization; 0 is any number.", at_least=0, at_most=2**50
     )
     retention_days: int = setting(
-        0, "Days after which a file is removed, sent or not; 0 is never.", at_least=0, at_most=36_500
+        0,
+        "Days after which a file is removed, sent or not; 0 is never.",
+        at_least=0,
+        at_most=36_500,
     )
 
 
@@ -305,7 +324,16 @@ class Settings:
 
     state_dir: str = setting("~/.local/state/threadwright", "Folder for the embedded database.")
     secret_key: Secret | None = setting(
-        None, "Key for signing sessions of the console; the same on every replica."
+        None,
+        "Seals the keys of providers in the database and signs sessions of the console; the same on "
+        "every replica, at least 16 characters. The embedded database has one of its own.",
+    )
+    secret_key_previous: Secret | None = setting(
+        None,
+        "The secret key before, until `threadwright secrets rotate` has sealed everything anew.",
+    )
+    providers_file: str | None = setting(
+        None, "TOML file with providers and models, which is applied at every start."
     )
     bots_dir: str | None = setting(
         None, "Folder with one folder per bot; empty means the bots that come with Threadwright."

@@ -20,7 +20,17 @@ from engine.chat.ids import ActionId, ChatId, FileId, MessageId
 from engine.chat.notification import Notification
 from engine.chat.spending import limit_sentence
 from engine.chat.view import ChatView
+from engine.models.catalog import OfferedProvider
+from engine.models.live_catalog import LiveCatalog, ModelChoice
 from engine.store.bindings import Binding, Bindings
+from engine.store.catalog import Catalog
+from engine.store.catalog_checks import MODEL_FIELDS, PROVIDER_FIELDS
+from engine.store.catalog_entries import (
+    ModelInfo,
+    ProviderInfo,
+    Rejection,
+    RejectionReason,
+)
 from engine.store.chat_list import ChatCursor, ChatLists, ListedChat, ListTooSlow, SnippetPiece
 from engine.store.chat_machine import ChatMachine
 from engine.store.configuration import ConfigurationVersion
@@ -45,6 +55,7 @@ from engine.store.reads import Reads
 from engine.store.receipts import Receipt, Receipts, ReceiptState
 from engine.store.recordings import Recording, Recordings
 from engine.store.rows import ChatRows, MessageRef, QueuedRef
+from engine.store.side_work import SideWorkRows
 from engine.store.spend_limits import (
     LIMIT_MICROS_MAX,
     LimitSubject,
@@ -53,10 +64,10 @@ from engine.store.spend_limits import (
     SpendLimits,
     Unchanged,
 )
-from engine.store.side_work import SideWorkRows
 from engine.store.spending import Spending, SpendStatus
 from engine.store.tokens import TokenInfo, Tokens
 from engine.store.usage import Usage
+from engine.store.vault import Vault
 from engine.stream.errors import ChatMissing
 from engine.stream.follower import ChatFollower
 from engine.stream.relay import Relay
@@ -66,6 +77,8 @@ from engine.tools.dynamic import DynamicToolInvalid, parse_dynamic_tools
 
 __all__ = [
     "LIMIT_MICROS_MAX",
+    "MODEL_FIELDS",
+    "PROVIDER_FIELDS",
     "AfterFailure",
     "Applied",
     "Backlog",
@@ -83,12 +96,17 @@ __all__ = [
     "ListTooSlow",
     "ListedChat",
     "MessageRef",
+    "ModelChoice",
+    "ModelInfo",
     "PeopleGroup",
+    "ProviderInfo",
     "QueuedRef",
     "Receipt",
     "ReceiptState",
     "Received",
     "Recording",
+    "Rejection",
+    "RejectionReason",
     "SnippetPiece",
     "SpendLimit",
     "SpendStatus",
@@ -116,7 +134,10 @@ class Engine:
         *,
         clock: Callable[[], datetime] | None = None,
         file_limits: FileLimits | None = None,
+        vault: Vault | None = None,
+        settled: Sequence[OfferedProvider] = (),
     ) -> None:
+        """`vault` seals secrets; `settled` are the providers that the settings make."""
         self.relay = relay
         self.machine = ChatMachine(pool, self._publish, clock)
         self.rows = ChatRows(pool)
@@ -131,6 +152,8 @@ class Engine:
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
         self.configuration = ConfigurationVersion(pool)
+        self.catalog = Catalog(pool, vault, self.configuration)
+        self.models = LiveCatalog(self.catalog, self.configuration, settled)
         self.spending = Spending(pool, self.configuration, clock)
         self.limits = SpendLimits(pool, self.configuration)
         self.usage = Usage(pool)

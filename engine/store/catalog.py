@@ -35,6 +35,7 @@ from engine.store.catalog_rows import (
     user_key_of,
     user_key_place,
 )
+from engine.store.configuration import ConfigurationVersion
 from engine.store.errors import SecretKeyMissing, StoreError
 from engine.store.pool import Pool
 from engine.store.queries import query
@@ -57,17 +58,18 @@ class ProviderSecrets:
 class Catalog:
     """Keeps providers, models and people's keys. Methods raise StoreUnavailable."""
 
-    def __init__(self, pool: Pool, vault: Vault | None = None) -> None:
-        """Without a vault no secret can be stored or read."""
+    def __init__(
+        self,
+        pool: Pool,
+        vault: Vault | None = None,
+        configuration: ConfigurationVersion | None = None,
+    ) -> None:
+        """Without a vault no secret can be stored or read. `configuration` is told of changes."""
         self._pool = pool
         self._vault = vault or Vault()
+        self._configuration = configuration
 
     # -- reading ---------------------------------------------------------------------------------
-
-    async def read_version(self) -> int:
-        """Raised by every change of what replicas keep in memory."""
-        row = await self._pool.fetch_one(query("catalog.read_version"))
-        return 0 if row is None else int(row["version"])
 
     async def list_providers(self) -> Sequence[ProviderInfo]:
         """All providers by name."""
@@ -213,7 +215,9 @@ class Catalog:
     async def delete_user_key(self, provider: str, identity: str) -> bool:
         """Forget somebody's key. False: there is none."""
         values = (encode_text(provider), encode_text(identity))
-        return await self._pool.execute(query("catalog.delete_user_key"), *values) > 0
+        is_gone = await self._pool.execute(query("catalog.delete_user_key"), *values) > 0
+        self._forget()
+        return is_gone
 
     # -- changing --------------------------------------------------------------------------------
 
@@ -226,6 +230,7 @@ class Catalog:
             yield entries
             if not entries.is_void:
                 await entries.keep_a_default()
+        self._forget()
 
     async def _change(self, change: Callable[[Entries], Awaitable[T]]) -> T | Rejection:
         """Make a change, or nothing where it is rejected."""
@@ -246,6 +251,11 @@ class Catalog:
         if isinstance(outcome, Rejection):
             return outcome
         return await self.find_model(outcome.id) or outcome
+
+    def _forget(self) -> None:
+        """This process need not wait until it looks at the version again."""
+        if self._configuration is not None:
+            self._configuration.forget()
 
     def _opened(self, row: Any) -> ProviderSecrets:
         key, headers, fault = None, None, None

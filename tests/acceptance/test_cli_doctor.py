@@ -26,7 +26,9 @@ class Provider:
         self.url = ""
 
     async def list_models(self, request: web.Request) -> web.Response:
-        if request.headers.get("authorization") != "Bearer sk-harbour":
+        is_anthropic = "anthropic-version" in request.headers
+        key = request.headers.get("x-api-key" if is_anthropic else "authorization")
+        if key != ("sk-harbour" if is_anthropic else "Bearer sk-harbour"):
             return web.json_response({"error": "no"}, status=401)
         return web.json_response({"data": [{"id": "wren-1"}]}, headers=self.headers)
 
@@ -93,7 +95,7 @@ async def test_everything_in_order_is_said_to_be(
         OPENAI_BASE_URL=provider.url,
         OPENAI_API_KEY="sk-harbour",
         THREADWRIGHT_MODEL_NAME="wren-1",
-        THREADWRIGHT_SECRET_KEY="k",
+        THREADWRIGHT_SECRET_KEY="k" * 32,
         **slack_environ(slack),
     )
     assert "schema current" in found["database"][0]["message"]
@@ -137,6 +139,16 @@ async def test_refused_model_key_is_found(provider: Provider) -> None:
     found = await doctor(OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="sk-hush")
     assert found["model"][0]["message"] == f"{provider.url} does not take the key (401)"
     assert "hush" not in str(found)
+
+
+@pytest.mark.parametrize("version", ["", "/v1"])
+async def test_anthropic_is_asked_in_its_own_way(provider: Provider, version: str) -> None:
+    found = await doctor(
+        ANTHROPIC_BASE_URL=provider.url.removesuffix("/v1") + version,
+        ANTHROPIC_API_KEY="sk-harbour",
+        THREADWRIGHT_MODEL_NAME="wren-1",
+    )
+    assert found["model"][0]["status"] == "ok"
 
 
 async def test_model_that_the_provider_lacks_is_found(provider: Provider) -> None:

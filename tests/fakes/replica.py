@@ -125,9 +125,14 @@ class TestReplica:
         brains: Brains | None = None,
         makes_titles: bool = False,
         notify_after: float | None = None,
+        settings: Settings | None = None,
     ) -> AsyncIterator["TestReplica"]:
-        """Run a replica until the block ends; then it is drained, as at a shutdown."""
-        settings = settings_for(
+        """Run a replica until the block ends; then it is drained, as at a shutdown.
+
+        With `settings` it gets its brains as a real replica does: from them and from the database.
+        """
+        is_real = settings is not None
+        settings = settings or settings_for(
             redis_url=redis_url,
             worker=worker,
             action_seconds=action_seconds,
@@ -135,7 +140,7 @@ class TestReplica:
             notify_after=notify_after,
         )
         async with AsyncExitStack() as stack:
-            if brains is None:
+            if brains is None and not is_real:
                 session = await stack.enter_async_context(model_session())
                 provider = provider_at(model_url, silence_seconds)
                 brain = Brain(

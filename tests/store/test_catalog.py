@@ -10,6 +10,7 @@ import pytest
 from config.secret import Secret
 from engine.store.catalog import Catalog
 from engine.store.catalog_entries import ModelInfo, ProviderInfo, Rejection, RejectionReason
+from engine.store.configuration import ConfigurationVersion
 from engine.store.pool import Pool
 from engine.store.vault import Vault
 from tests.store.story import sql
@@ -17,6 +18,10 @@ from tests.store.story import sql
 KEY = Secret("the key of the lighthouse, long enough")
 OPENAI = {"name": "openai", "wire": "chat_completions", "base_url": "https://api.openai.com/v1"}
 PLANTED = "sk-planted-key-0123456789"
+
+
+async def version_of(pool: Pool) -> int:
+    return await ConfigurationVersion(pool).current()
 
 
 @pytest.fixture
@@ -297,13 +302,15 @@ async def test_keys_of_people_are_refused_where_none_is_allowed(catalog: Catalog
     assert fields_of(await catalog.set_user_key("openai", " ", "")) == ["identity", "api_key"]
 
 
-async def test_every_change_raises_the_version_and_nothing_else_does(catalog: Catalog) -> None:
-    version = await catalog.read_version()
+async def test_every_change_raises_the_version_and_nothing_else_does(
+    catalog: Catalog, pool: Pool
+) -> None:
+    version = await version_of(pool)
     await provider(catalog)
     await model(catalog, "a")
-    changed = await catalog.read_version()
+    changed = await version_of(pool)
     assert changed > version
     await catalog.update_provider("openai", {"display_name": ""})
     await catalog.create_provider(OPENAI)
     await catalog.delete_model(uuid4())
-    assert await catalog.read_version() == changed
+    assert await version_of(pool) == changed

@@ -7,10 +7,6 @@ m.id, m.provider_id, p.name AS provider, m.name, m.display_name, m.enabled, m.is
        m.compaction_threshold, m.max_output_tokens, m.temperature, m.accepts, m.options, m.input_price,
        m.output_price, m.cache_read_price, m.cache_write_price, m.source, m.created_at, m.updated_at
 
--- name: read_version() :one
--- All that a replica asks while nothing has changed.
-SELECT version FROM configuration_version
-
 -- name: lock_catalog(key) :one
 -- One change at a time, so that there is one default model whoever changes what; it ends with the transaction.
 SELECT pg_advisory_xact_lock($1)

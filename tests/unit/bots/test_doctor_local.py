@@ -58,7 +58,7 @@ def test_server_that_others_can_reach_wants_keys() -> None:
     closed = Settings(
         server=ServerSettings(host="0.0.0.0"),  # noqa: S104 - what the check is about
         database=DatabaseSettings(url=SecretUrl("postgresql://h/d")),
-        secret_key=Secret("k"),
+        secret_key=Secret("k" * 32),
         admin=AdminSettings(token=Secret("t" * 16)),
     )
     assert check_secrets(closed) == []

@@ -7,7 +7,7 @@ import pytest
 from config.errors import ConfigInvalid
 from config.load import load_settings
 from config.secret import Secret
-from config.settings import BusyBehavior, ModelProvider, Role
+from config.settings import BusyBehavior, ModelProvider, ModelWire, Role
 
 
 def problems_of(environ: dict[str, str]) -> list[str]:
@@ -202,8 +202,23 @@ def test_no_problem_shows_a_secret(toml: Path) -> None:
     ("environ", "provider", "key"),
     [
         ({"OPENAI_API_KEY": "o"}, ModelProvider.OPENAI, "o"),
-        ({"ANTHROPIC_API_KEY": "a"}, ModelProvider.DEMO, None),
-        ({"ANTHROPIC_BASE_URL": "http://h"}, ModelProvider.DEMO, None),
+        ({"ANTHROPIC_API_KEY": "a"}, ModelProvider.ANTHROPIC, "a"),
+        ({"ANTHROPIC_BASE_URL": "http://h"}, ModelProvider.ANTHROPIC, None),
+        (
+            {
+                "OPENAI_API_KEY": "o",
+                "ANTHROPIC_API_KEY": "a",
+                "THREADWRIGHT_MODEL_PROVIDER": "anthropic",
+            },
+            ModelProvider.ANTHROPIC,
+            "a",
+        ),
+        ({"ANTHROPIC_API_KEY": "a", "THREADWRIGHT_MODEL_API_KEY": "m"}, ModelProvider.OPENAI, "m"),
+        (
+            {"ANTHROPIC_API_KEY": "a", "THREADWRIGHT_MODEL_PROVIDER": "demo"},
+            ModelProvider.DEMO,
+            None,
+        ),
         ({"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, ModelProvider.OPENAI, "o"),
         ({"OPENAI_API_KEY": "o", "THREADWRIGHT_MODEL_PROVIDER": "demo"}, ModelProvider.DEMO, None),
         ({"THREADWRIGHT_MODEL_API_KEY": "m"}, ModelProvider.OPENAI, "m"),
@@ -217,6 +232,19 @@ def test_provider_follows_the_key_that_is_set(
     assert model.provider is provider
     assert (model.api_key.reveal() if model.api_key else None) == key
     assert model.name
+
+
+def test_anthropic_has_its_own_usual_model_and_address() -> None:
+    model = load_settings({"ANTHROPIC_API_KEY": "a"}).settings.model
+    assert model.base_url == "https://api.anthropic.com"
+    assert (model.name or "").startswith("claude-")
+    openai = {"THREADWRIGHT_MODEL_PROVIDER": "anthropic", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
+    assert load_settings(openai).settings.model.base_url == "https://api.anthropic.com"
+
+
+def test_openai_may_be_asked_through_responses() -> None:
+    environ = {"OPENAI_API_KEY": "o", "THREADWRIGHT_MODEL_WIRE": "responses"}
+    assert load_settings(environ).settings.model.wire is ModelWire.RESPONSES
 
 
 def test_key_of_one_provider_is_never_sent_to_the_other() -> None:
@@ -242,8 +270,16 @@ def test_key_of_one_provider_is_never_sent_to_the_other() -> None:
         ({"THREADWRIGHT_ROLES": "discord"}, "roles: discord is not available in this version"),
         ({"THREADWRIGHT_ROLES": "api,webhook"}, "roles: webhook is not available in this version"),
         (
-            {"OPENAI_API_KEY": "o", "THREADWRIGHT_MODEL_PROVIDER": "anthropic"},
-            "model.provider: anthropic is not supported in this version",
+            {"ANTHROPIC_API_KEY": "a", "THREADWRIGHT_MODEL_WIRE": "responses"},
+            "model.wire: responses goes with the provider openai, not with anthropic",
+        ),
+        (
+            {"THREADWRIGHT_SECRET_KEY": "too short"},
+            "secret_key: is shorter than 16 characters, so it can be guessed",
+        ),
+        (
+            {"THREADWRIGHT_SECRET_KEY_PREVIOUS": "too short"},
+            "secret_key_previous: is shorter than 16 characters",
         ),
     ],
 )
@@ -279,12 +315,14 @@ def notices_of(environ: dict[str, str]) -> list[str]:
     return [str(notice) for notice in load_settings(environ).notices]
 
 
-def test_key_of_a_provider_that_is_not_supported_is_a_notice() -> None:
-    (notice,) = notices_of({"ANTHROPIC_API_KEY": "hush"})
+def test_key_that_is_not_used_because_there_is_another_one_is_a_notice() -> None:
+    both = {"ANTHROPIC_API_KEY": "hush", "OPENAI_API_KEY": "hush"}
+    (notice,) = notices_of(both)
     assert notice.startswith("environment ANTHROPIC_API_KEY: has no effect")
-    assert "not supported in this version" in notice
+    assert "THREADWRIGHT_MODEL_PROVIDER" in notice
     assert "hush" not in notice
-    assert notices_of({"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}) == []
+    assert notices_of({"ANTHROPIC_API_KEY": "a"}) == []
+    assert notices_of({**both, "THREADWRIGHT_MODEL_PROVIDER": "openai"}) == []
     assert notices_of({"ANTHROPIC_API_KEY": "a", "THREADWRIGHT_MODEL_PROVIDER": "demo"}) == []
 
 
