@@ -26,12 +26,14 @@ from engine.chat.content import (
     text_of,
 )
 from engine.chat.ids import MessageId
+from engine.chat.summaries import is_summary_note
 from engine.chat.writes import ActionState
 
 RESULT_MAX: Final = 20_000
 """Characters of arguments and results on the page."""
 PAGE_LAID_OUT_MAX: Final = 300_000
 """Characters of answers that one page lays out: under 2 s of work for the worst of texts."""
+SUMMARISED: Final = "Earlier conversation summarised."
 _NOTES: Final = {
     Finish.INTERRUPTED: "Stopped here.",
     Finish.LENGTH: "The model's limit of length was reached.",
@@ -188,6 +190,10 @@ class Transcript:
                     at=message.created_at,
                     text=text_of(message.content),
                     files=files_of(message.content),
+                )
+            case Role.ASSISTANT if is_summary_note(message):
+                return EntryView(
+                    id=message.id, kind="note", name="", at=message.created_at, text=SUMMARISED
                 )
             case Role.ASSISTANT:
                 return self._answer(message, is_laid_out=is_laid_out)

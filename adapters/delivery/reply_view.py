@@ -3,7 +3,7 @@
 Theory of operation. A turn is a user message and all that answers it. Its reply is the text of its
 assistant messages, joined, with a line for what it is doing now and a line for how it ended if not
 well. A question to people stands where it was asked, so it divides the reply into segments: what is
-said after the answer appears below it. Reasoning is never shown.
+said after the answer appears below it. Reasoning is never shown, nor that a summary was made.
 """
 
 import json
@@ -22,6 +22,7 @@ from engine.chat.content import Finish, Message, Role, ToolCallPart, ToolResultP
 from engine.chat.errors import ChatError, ErrorKind
 from engine.chat.form import Form, FormKind
 from engine.chat.ids import ActionId, MessageId, ToolCallId
+from engine.chat.summaries import is_summary_note
 from engine.chat.view import ShownStatus
 from engine.chat.writes import ActionState
 
@@ -169,7 +170,7 @@ def _turns_of(messages: Iterable[Message]) -> list[_Turn]:
     for message in sorted(messages, key=lambda message: message.id):
         if message.role is Role.USER:
             turns.append(_Turn(user=message))
-        elif turns:
+        elif turns and not is_summary_note(message):
             turns[-1].replies.append(message)
     return turns
 

@@ -8,7 +8,13 @@ from adapters.http.queries import chats_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import create_chat
 from engine.api import Existing, ListTooSlow
-from engine.chat.commands import Archive, ClearContext, Interrupt, Unarchive
+from engine.chat.commands import (
+    Archive,
+    ClearContext,
+    Interrupt,
+    RequestCompaction,
+    Unarchive,
+)
 from engine.chat.decision import Refusal
 
 
@@ -68,6 +74,11 @@ async def archive(call: Call) -> Answer:
 async def unarchive(call: Call) -> Answer:
     """Take the chat back out."""
     return Answer(body=views.applied(await call.submit(Unarchive())))
+
+
+async def compact(call: Call) -> Answer:
+    """Have what was said summarised for the model."""
+    return Answer(body=views.applied(await call.submit(RequestCompaction())))
 
 
 async def clear_context(call: Call) -> Answer:

@@ -170,6 +170,16 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         method="POST",
+        path=f"{_CHAT}/compact",
+        name="compactChat",
+        summary="Have what was said summarised for the model; people still see it.",
+        run=chats.compact,
+        gives="Applied",
+        problems=(409,),
+        detail="It is done when the chat waits again; the history then holds a call `chat_summarized`.",
+    ),
+    Endpoint(
+        method="POST",
         path=f"{_CHAT}/clear-context",
         name="clearContext",
         summary="Let the model forget what came before; people still see it.",

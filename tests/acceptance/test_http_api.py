@@ -326,9 +326,24 @@ async def test_busy_chat_is_not_cleared(api: ApiClient, model: FakeModel) -> Non
     assert (reply.status, reply.body["code"]) == (409, "busy")
 
 
-async def test_nothing_is_promised_that_is_not_there(api: ApiClient) -> None:
-    chat_id = await start(api)
+async def test_a_summary_is_made_on_request(api: ApiClient, model: FakeModel) -> None:
+    chat_id = await start(api, "My name is Ada")
+    model.aside("Somebody is called Ada.")
+    await api.post(f"/chats/{chat_id}/compact")
+    await until(api, chat_id, "waiting")
+    page = await api.get(f"/chats/{chat_id}/messages")
+    call, result = (message["content"][0] for message in page["messages"][-2:])
+    assert (call["type"], call["tool_name"]) == ("tool-call", "chat_summarized")
+    assert (result["type"], result["result"]["summary"]) == (
+        "tool-result", "Somebody is called Ada.",
+    )  # fmt: skip
+    await api.post(f"/chats/{chat_id}/messages", {"content": "Who am I?"})
+    await until(api, chat_id, "waiting")
+    assert "Somebody is called Ada." in str(model.streamed[-1].body["messages"])
+    assert "My name is Ada" not in str(model.streamed[-1].body["messages"])
+
+
+async def test_busy_chat_is_not_summarised(api: ApiClient, model: FakeModel) -> None:
+    chat_id = await hold(api, model)
     reply = await api.call("POST", f"/chats/{chat_id}/compact")
-    assert (reply.status, reply.body["code"]) == (404, "not_found")
-    document = await api.get("/openapi.json")
-    assert "compact" not in str(document["paths"])
+    assert (reply.status, reply.body["code"]) == (409, "busy")

@@ -28,10 +28,12 @@ from engine.chat.content import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    Visibility,
 )
 from engine.chat.form import Form, FormKind, Option
 from engine.chat.ids import ActionId, ChatId, MessageId, QueuedId, ToolCallId
 from engine.chat.snapshot import Executor
+from engine.chat.summaries import SUMMARY_TOOL
 from engine.chat.writes import ActionState
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -254,3 +256,11 @@ def test_arguments_are_laid_out_or_shown_as_they_are() -> None:
     assert shown_json_text("{}") == ""
     assert shown_json_text('{"a"') == '{"a"'
     assert shown_json_text("[" * 100_000).startswith("[[[")
+
+
+def test_a_summary_is_one_line() -> None:
+    shown = transcript()
+    shown.add(message(1, Role.ASSISTANT, call(SUMMARY_TOOL), visibility=Visibility.USER))
+    shown.add(message(2, Role.TOOL, result({"summary": "Ada waits."}), visibility=Visibility.USER))
+    (entry,) = shown.entries()
+    assert (entry.kind, entry.text, entry.tools) == ("note", "Earlier conversation summarised.", ())

@@ -4,10 +4,11 @@ import pytest
 
 from adapters.delivery.reply_items import ItemKey, QuestionItem, ReplyItem
 from adapters.delivery.reply_view import NO_ANSWER, STOPPED, ReplyView, view_of
-from engine.chat.content import Finish, Message
+from engine.chat.content import Finish, Message, Role, ToolCallPart, Visibility
 from engine.chat.errors import ChatError, ErrorKind, RetryState
 from engine.chat.form import Field, FieldKind, Form, FormKind
 from engine.chat.ids import ActionId, MessageId, ToolCallId
+from engine.chat.summaries import SUMMARY_TOOL
 from engine.chat.view import ShownStatus
 from engine.chat.writes import ActionState
 from engine.stream.events import (
@@ -24,6 +25,7 @@ from tests.unit.adapters.delivery.threads import (
     asks,
     calls,
     failed,
+    message,
     mirror_of,
     open_actions,
     part,
@@ -274,3 +276,23 @@ def test_a_message_is_replaced_by_its_amended_form() -> None:
     amended: Message = says(2, "Uno.")
     mirror.apply([MessageEvent(message=amended)])
     assert texts(view_of(mirror)) == ["Uno."]
+
+
+def test_a_summary_is_not_mentioned() -> None:
+    """It is the model's business; the reply stays as it was, also where it has said nothing yet."""
+    note = message(
+        3,
+        Role.ASSISTANT,
+        ToolCallPart(tool_call_id=ToolCallId("s"), tool_name=SUMMARY_TOOL),
+        visibility=Visibility.USER,
+    )
+    told = message(
+        4,
+        Role.TOOL,
+        ToolResultPart(tool_call_id=ToolCallId("s"), tool_name=SUMMARY_TOOL, result={}),
+        visibility=Visibility.USER,
+    )
+    said = view_of(mirror_of(asks(1), says(2, "Aye."), note, told, shown=WAITING))
+    assert texts(said) == ["Aye."]
+    works = view_of(mirror_of(asks(1), note, told, shown=RUNNING))
+    assert texts(works) == []
