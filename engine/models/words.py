@@ -10,11 +10,15 @@ from engine.models.call_assembly import is_json_object
 from engine.models.call_pairs import PersonTurn
 from engine.models.model import ModelPrompt
 from engine.models.surrogates import encoded
+from engine.models.true_files import true_file
 
 CONTINUE: Final = "Continue."
 """Said where the last word is the model's own: many providers refuse to answer themselves."""
 
 NAME_CHARACTERS_MAX: Final = 64
+IMAGE_BYTES_MAX: Final = 20 * 1024 * 1024
+"""Of one image, as OpenAI takes it; most others follow."""
+
 _AUTHOR_CHARACTERS_MAX: Final = 80
 
 _ODD_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -25,7 +29,8 @@ def person_said(turn: PersonTurn, prompt: ModelPrompt) -> tuple[str, list[GivenF
     lines = [turn.text] if turn.text.strip() else []
     files: list[GivenFile] = []
     for part in turn.files:
-        match given_of(part, prompt.files, prompt.accepts):
+        given = given_of(part, prompt.files, prompt.accepts)
+        match true_file(given, image_bytes_max=IMAGE_BYTES_MAX):
             case GivenText(text=text):
                 lines.append(text)
             case GivenFile() as file:

@@ -19,6 +19,7 @@ from engine.chat.content import (
 )
 from engine.chat.ids import FileId, MessageId
 from engine.models.attachments import FileData
+from tests.fakes.model_responses_rules import sealed
 
 OWN = "harbour"
 """The provider that is asked."""
@@ -65,11 +66,44 @@ own_blocks: st.SearchStrategy[Any] = st.one_of(
     ),
     json_values,
 )
+_item_ids = st.sampled_from(["item_1", "item_2", "item_3"])
+own_items: st.SearchStrategy[Any] = st.one_of(
+    st.builds(
+        lambda i, secret, readable: {
+            "type": "reasoning",
+            "id": i,
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": secret,
+            "content": readable,
+            "status": "completed",
+        },
+        _item_ids,
+        st.sampled_from([None, sealed("Hm."), sealed("Ah.")]),
+        st.sampled_from([None, [], [{"type": "reasoning_text", "text": "Hm."}]]),
+    ),
+    st.builds(
+        lambda i: {
+            "type": "web_search_call",
+            "id": i,
+            "status": "completed",
+            "action": {"type": "search", "query": "tides"},
+        },
+        _item_ids,
+    ),
+    st.sampled_from(["custom_tool_call", "computer_call", "mcp_approval_request", "new"]).map(
+        lambda kind: {"type": kind, "id": "item_4", "call_id": "c", "name": "x", "input": ""}
+    ),
+)
 provider_parts = st.builds(
     ProviderPart,
     provider=st.sampled_from([OWN, OWN, OWN, "other"]),
     wire=st.sampled_from(["anthropic", "anthropic", "responses"]),
     data=own_blocks,
+) | st.builds(
+    ProviderPart,
+    provider=st.sampled_from([OWN, OWN, OWN, "other"]),
+    wire=st.just("responses"),
+    data=own_items,
 )
 FILES = {
     FileId(UUID(int=number)): FileData(media_type=media_type, data=data)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.chat.content import (
@@ -18,12 +18,15 @@ from engine.chat.content import (
     ToolCallPart,
     ToolResultPart,
     plain,
+    text_of,
 )
 from engine.chat.ids import ToolCallId
 from engine.models.model import ModelPrompt, ToolOffer
 from engine.models.request import request_body, request_messages
+from engine.models.surrogates import without_surrogates
 from tests.fakes.model_rules import Refused, check_request
-from tests.unit.engine.models.histories import histories, texts
+from tests.fakes.model_script import said_in
+from tests.unit.engine.models.histories import FILES, histories, texts
 
 ADA = Author(identity="slack:T1:U1", name="Ada")
 
@@ -273,24 +276,36 @@ def test_longer_history_begins_with_the_same_messages() -> None:
 # -- any history ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
-@given(history=histories, system=texts)
-def test_any_history_is_accepted_and_keeps_its_results(
-    history: list[NewMessage], system: str
-) -> None:
+prompts = st.builds(
+    ModelPrompt,
+    model=st.just("m"),
+    messages=histories,
+    system=texts,
+    files=st.just(FILES),
+    accepts=st.sampled_from([frozenset(), frozenset({"image", "pdf"})]),
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(prompt=prompts)
+def test_any_history_is_accepted_and_loses_no_word_of_people(prompt: ModelPrompt) -> None:
     """E56: whatever is stored, the next request is not refused."""
-    body = json.loads(request_body(ModelPrompt(model="m", messages=history, system=system)))
+    data = request_body(prompt)
+    assert data == request_body(prompt)
+    body = json.loads(data)
     try:
         check_request(body)
     except Refused as reason:
         pytest.fail(f"{reason}\n{body['messages']}")
-    answered = {
-        p.tool_call_id
-        for m in history
-        if m.role in (Role.TOOL, Role.ASSISTANT)
-        for p in m.content
-        if isinstance(p, ToolResultPart)
-    }
+    said = [said_in(m["content"]) for m in body["messages"] if m["role"] == "user"]
+    answered = set()
+    for message in prompt.messages:
+        text = text_of(message.content)
+        if message.role is Role.USER and text.strip():
+            assert any(without_surrogates(text) in words for words in said)
+        if message.role in (Role.TOOL, Role.ASSISTANT):
+            parts = [p for p in message.content if isinstance(p, ToolResultPart)]
+            answered |= {part.tool_call_id for part in parts}
     assert len([m for m in body["messages"] if m["role"] == "tool"]) >= len(answered)
 
 
