@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from adapters.console import chat_pages, chat_posts
+from adapters.console import chat_pages, chat_posts, file_pages
 from adapters.console.access import Access, is_same_origin
 from adapters.console.console import Console, Trouble, Visit, wants_json
 from adapters.console.gate import Gate
@@ -78,6 +78,7 @@ class ConsoleAdapter:
             "/sidebar": chat_pages.sidebar,
             "/chats/{chat_id}": chat_pages.chat,
             "/chats/{chat_id}/live": chat_pages.live,
+            "/files/{file_id}": file_pages.file,
         }
         posts: dict[str, Page] = {
             "/chats": chat_posts.create,
@@ -159,7 +160,9 @@ class ConsoleAdapter:
                     request.transport.abort()
                 response = self._trouble(request, Trouble(500, "Something went wrong here."))
             if not response.prepared:
-                response.headers.update(SECURITY_HEADERS)
+                # A file has a stricter policy of its own.
+                for name, value in SECURITY_HEADERS.items():
+                    response.headers.setdefault(name, value)
                 response.headers.setdefault("Cache-Control", "no-store")
             return response
 

@@ -1,9 +1,12 @@
 """What people do in the console: every form leads to one command of the engine."""
 
+from dataclasses import replace
+
 from aiohttp import web
 
 from adapters.console import translate
 from adapters.console.console import Trouble, Visit
+from adapters.console.file_pages import files_of_message
 from adapters.console.sentences import refusal_sentence
 from engine.chat.commands import (
     AnswerAction,
@@ -38,7 +41,9 @@ async def send(visit: Visit) -> web.Response:
 async def edit(visit: Visit) -> web.Response:
     """Change a message and have it answered anew."""
     message_id = MessageId(visit.number("message_id"))
-    await visit.submit(translate.edit_message(await visit.form(), visit.visitor, message_id))
+    command = translate.edit_message(await visit.form(), visit.visitor, message_id)
+    files = await files_of_message(visit, message_id)
+    await visit.submit(replace(command, content=(*command.content, *files)))
     return _back_to_chat(visit)
 
 

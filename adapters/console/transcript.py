@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from adapters.console.markdown import Markdown
 from adapters.console.pieces import LAID_OUT_MAX
 from engine.chat.actions import RequiredAction
@@ -66,10 +68,14 @@ class ToolView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileView:
-    """A file that came with a message. `about`: its type, and its size if that is known."""
+    """A file that came with a message. `about`: its type, and its size if that is known.
+
+    `href`: where its bytes are, empty if they are not ours.
+    """
 
     name: str
     about: str
+    href: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +170,7 @@ class Transcript:
         self._messages[message.id] = message
         if message.role is not Role.TOOL:
             return [message]
-        results = [part for part in message.content if isinstance(part, ToolResultPart)]
-        callers = (self._settle(message.id, result) for result in results)
+        callers = (self._settle(message.id, result) for result in _results_of(message.content))
         return [caller for caller in callers if caller is not None]
 
     def _settle(self, message_id: MessageId, result: ToolResultPart) -> Message | None:
@@ -208,6 +213,7 @@ class Transcript:
     def _answer(self, message: Message, *, is_laid_out: bool) -> EntryView:
         lay_out = self._markdown.blocks if is_laid_out else self._markdown.plain_blocks
         calls = [part for part in message.content if isinstance(part, ToolCallPart)]
+        results = (self._results.get((message.id, call.tool_call_id)) for call in calls)
         return EntryView(
             id=message.id,
             kind="bot",
@@ -215,6 +221,7 @@ class Transcript:
             at=message.created_at,
             blocks=tuple(lay_out(text_of(message.content))),
             reasoning="\n\n".join(p.text for p in message.content if isinstance(p, ReasoningPart)),
+            files=tuple(_file(part) for result in results if result for part in result.files),
             tools=tuple(self._tool(message, call) for call in calls),
             note="" if message.finish is None else _NOTES.get(message.finish, ""),
         )
@@ -274,6 +281,20 @@ def answer_label(action: RequiredAction) -> str:
     return _plain(answer)
 
 
+def _results_of(content: Content) -> Iterator[ToolResultPart]:
+    """The results of a tool's message, each with the files that stand behind it."""
+    result: ToolResultPart | None = None
+    for part in content:
+        if isinstance(part, ToolResultPart):
+            if result is not None:
+                yield result
+            result = part
+        elif isinstance(part, FilePart) and result is not None:
+            result = replace(result, files=(*result.files, part))
+    if result is not None:
+        yield result
+
+
 def files_of(content: Content) -> tuple[FileView, ...]:
     """The files of a message."""
     return tuple(_file(part) for part in content if isinstance(part, FilePart))
@@ -282,7 +303,8 @@ def files_of(content: Content) -> tuple[FileView, ...]:
 def _file(part: FilePart) -> FileView:
     kind = part.media_type or "file"
     about = kind if part.size is None else f"{kind}, {_size(part.size)}"
-    return FileView(name=part.name, about=about)
+    href = "" if part.file_id is None else f"/files/{part.file_id}"
+    return FileView(name=part.name, about=about, href=href)
 
 
 def _size(size: int) -> str:

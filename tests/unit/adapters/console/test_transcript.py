@@ -31,7 +31,7 @@ from engine.chat.content import (
     Visibility,
 )
 from engine.chat.form import Form, FormKind, Option
-from engine.chat.ids import ActionId, ChatId, MessageId, QueuedId, ToolCallId
+from engine.chat.ids import ActionId, ChatId, FileId, MessageId, QueuedId, ToolCallId
 from engine.chat.snapshot import Executor
 from engine.chat.summaries import SUMMARY_TOOL
 from engine.chat.writes import ActionState
@@ -128,6 +128,31 @@ def test_message_that_is_only_a_file_names_it_and_says_nothing_else() -> None:
         id=QueuedId(1), chat_id=CHAT, content=(chart,), author=ADA, created_at=NOON
     )
     assert "chart &lt;1&gt;.pdf" in Pages().queue([queued], chat_id=CHAT, visitor=ADA)
+
+
+def test_file_that_is_stored_can_be_opened() -> None:
+    shown = transcript()
+    stored = FilePart(name="catch.csv", media_type="text/csv", file_id=FileId(UUID(int=5)))
+    (entry,) = shown.add(message(1, Role.USER, stored))
+    assert f'href="/files/{UUID(int=5)}"' in Pages().entry(entry, chat_id=CHAT)
+
+
+def test_files_of_a_tool_belong_to_the_message_that_called_it() -> None:
+    shown = transcript()
+    first = FilePart(name="a.csv", media_type="text/csv", file_id=FileId(UUID(int=5)))
+    second = FilePart(name="b.csv", media_type="text/csv", file_id=FileId(UUID(int=6)))
+    shown.add(message(1, Role.ASSISTANT, call("attach_file", "c1"), call("attach_file", "c2")))
+    (entry,) = shown.add(message(2, Role.TOOL, result("ok", "c1"), first))
+    assert [file.name for file in entry.files] == ["a.csv"]
+    entries = shown.add(message(3, Role.TOOL, result("ok", "c2"), second))
+    assert [file.name for file in entries[-1].files] == ["a.csv", "b.csv"]
+    html = Pages().entry(entries[-1], chat_id=CHAT)
+    assert f'href="/files/{UUID(int=6)}"' in html
+    shown.add(message(4, Role.ASSISTANT, call("attach_file", "c1"), call("attach_file", "c2")))
+    both = (result("ok", "c1"), first, result("ok", "c2"), second)
+    entries = shown.add(message(5, Role.TOOL, *both))
+    assert [file.name for file in entries[-1].files] == ["a.csv", "b.csv"]
+    assert shown.add(message(6, Role.TOOL, first)) == ()
 
 
 @pytest.mark.parametrize(
