@@ -31,7 +31,7 @@ from engine.store.catalog_entries import (
     Rejection,
     RejectionReason,
 )
-from engine.store.chat_list import ChatCursor, ChatLists, ListedChat, ListTooSlow, SnippetPiece
+from engine.store.chat_list import ChatCursor, ChatLists, ListedChat, ListTooSlow
 from engine.store.chat_machine import ChatMachine
 from engine.store.configuration import ConfigurationVersion
 from engine.store.deliveries import Deliveries, Delivery
@@ -107,7 +107,6 @@ __all__ = [
     "Recording",
     "Rejection",
     "RejectionReason",
-    "SnippetPiece",
     "SpendLimit",
     "SpendStatus",
     "StoreError",

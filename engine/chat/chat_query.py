@@ -84,7 +84,7 @@ def _terms(text: str) -> list[tuple[str, str]]:
         if match is None:
             raise QueryInvalid(_why_no_term(text[at:].strip()))
         key, value = match[1], match[2]
-        if key is None and value[:-1] in KEYS:
+        if key is None and value.endswith(":") and value[:-1] in KEYS:
             raise QueryInvalid(f"{value} has no value")
         if key is None:
             shown = _shown(value)

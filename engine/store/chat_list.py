@@ -16,17 +16,22 @@ import asyncpg
 
 from engine.chat.chat_query import ChatFilter
 from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, OrganizationId
+from engine.chat.snippet import SnippetPiece, snippet_of, words_of
 from engine.chat.view import ChatView
 from engine.store.errors import StoreUnavailable
 from engine.store.pool import Pool, Row
 from engine.store.queries import query
-from engine.store.stored_json import decode_json, decode_text, encode_json, encode_optional_text
+from engine.store.stored_json import (
+    decode_json,
+    decode_text,
+    encode_json,
+    encode_optional_text,
+    encode_text,
+)
 
 PAGE_MAX: Final = 1000
 SECONDS_MAX: Final = 5.0
 """How long a filter may look; nobody waits longer for a list."""
-_OPEN: Final = "\x02"
-_CLOSE: Final = "\x03"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +41,6 @@ class ChatCursor:
     created_at: datetime
     chat_id: ChatId
     pin_rank: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SnippetPiece:
-    """A piece of a passage; plain text. `is_match`: it is one of the words that were looked for."""
-
-    text: str
-    is_match: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +94,13 @@ class ChatLists:
             min(limit, PAGE_MAX),
         )
         if wanted.search is not None:
-            rows = await self._within(
-                seconds_max, "search", *arguments, encode_optional_text(wanted.search)
-            )
-        else:
-            rank = after.pin_rank if after else None
-            is_past_pins = after is not None and rank is None
-            rows = await self._within(seconds_max, "page", *arguments, rank, is_past_pins)
+            words = words_of(wanted.search)
+            search = encode_text(wanted.search)
+            rows = await self._within(seconds_max, "search", *arguments, search, words)
+            return tuple(_listed_of(row, words) for row in rows)
+        rank = after.pin_rank if after else None
+        is_past_pins = after is not None and rank is None
+        rows = await self._within(seconds_max, "page", *arguments, rank, is_past_pins)
         return tuple(_listed_of(row) for row in rows)
 
     async def _within(self, seconds: float, name: str, *arguments: object) -> Sequence[Row]:
@@ -123,26 +120,20 @@ def _known(identity: str) -> str | None:
     return encode_optional_text(identity)
 
 
-def _listed_of(row: Row) -> ListedChat:
+def _listed_of(row: Row, words: Sequence[str] = ()) -> ListedChat:
     chat = decode_json(row["chat"], ChatView)
     rank = row["pin_rank"] if chat.pinned else None
+    snippet: tuple[SnippetPiece, ...] = ()
+    if words:
+        snippet = snippet_of(
+            decode_text(row["snippet"]),
+            words,
+            is_begun=row["is_begun"],
+            is_ended=row["is_ended"],
+        )
     return ListedChat(
         chat=chat,
         has_unread=row["has_unread"],
         cursor=ChatCursor(created_at=chat.created_at, chat_id=chat.id, pin_rank=rank),
-        snippet=_pieces_of(row["snippet"] or ""),
+        snippet=snippet,
     )
-
-
-def _pieces_of(headline: str) -> tuple[SnippetPiece, ...]:
-    """The passage in pieces, by the marks that the database put around the words."""
-    pieces: list[SnippetPiece] = []
-    before, *rest = headline.split(_OPEN)
-    if before:
-        pieces.append(SnippetPiece(decode_text(before), is_match=False))
-    for marked in rest:
-        word, _, after = marked.partition(_CLOSE)
-        pieces.append(SnippetPiece(decode_text(word), is_match=True))
-        if after:
-            pieces.append(SnippetPiece(decode_text(after), is_match=False))
-    return tuple(pieces)

@@ -532,6 +532,12 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION public.folded(said text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT lower(said COLLATE pg_catalog.pg_c_utf8) $function$;
+
 CREATE OR REPLACE FUNCTION public.keep_chat_versions()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -601,10 +607,10 @@ CREATE OR REPLACE FUNCTION public.message_words(content jsonb)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-    SELECT to_tsvector('simple', left(coalesce((
+    SELECT to_tsvector('simple', lower(left(coalesce((
         SELECT string_agg(part ->> 'text', ' ') FROM jsonb_array_elements(content) AS part
         WHERE part ->> 'type' = 'text'
-    ), ''), 100000))
+    ), ''), 100000) COLLATE pg_catalog.pg_c_utf8))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.raise_configuration_version()

@@ -24,13 +24,32 @@ CREATE INDEX chats_pinned ON chats (organization_id, pin_rank) WHERE pinned;
 ALTER TABLE chat_messages ADD COLUMN summary_of bigint;
 CREATE INDEX chat_messages_summaries ON chat_messages (chat_id, id) WHERE summary_of IS NOT NULL;
 
--- What was said, for search: the first 100,000 characters of a message's text.
-CREATE FUNCTION message_words(content jsonb) RETURNS tsvector
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT to_tsvector('simple', left(coalesce((
+-- What was said, for search: the first 100,000 characters of a message's text, in small letters of every
+-- script, by whichever collation of this server knows them. An index names no function but the server's.
+DO $$
+DECLARE
+    letters text := coalesce((
+        SELECT format('COLLATE pg_catalog.%I', collname) FROM pg_collation
+        WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'en_US.utf8')
+          AND collnamespace = 'pg_catalog'::regnamespace
+          AND collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding()))
+        ORDER BY collname = 'pg_c_utf8' DESC, collname LIKE 'C.%' DESC, collname LIMIT 1
+    ), '');
+BEGIN
+    EXECUTE format($make$
+        CREATE FUNCTION folded(said text) RETURNS text
+        LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$ SELECT lower(said %1$s) $body$
+    $make$, letters);
+    EXECUTE format($make$
+        CREATE FUNCTION message_words(content jsonb) RETURNS tsvector
+        LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
+    SELECT to_tsvector('simple', lower(left(coalesce((
         SELECT string_agg(part ->> 'text', ' ') FROM jsonb_array_elements(content) AS part
         WHERE part ->> 'type' = 'text'
-    ), ''), 100000))
+    ), ''), 100000) %1$s))
+$body$
+    $make$, letters);
+END
 $$;
 CREATE INDEX chat_messages_words ON chat_messages USING gin (message_words(content))
     WHERE role IN ('user', 'assistant') AND visibility <> 'model' AND NOT deleted;
