@@ -17,8 +17,6 @@ from engine.chat.details import PIN_LAST, DetailsChange
 from engine.chat.form import FieldKind, Form, FormKind, answer_of_fields, answer_of_option
 from engine.chat.ids import ChatId, MessageId
 
-TITLE_MAX: Final = 60
-"""Characters of a title that is made of what was typed."""
 TITLE_LENGTH_MAX: Final = 200
 """Characters of a title that a person gives."""
 FIELD_PREFIX: Final = "field."
@@ -39,15 +37,13 @@ class AnswerInvalid(Exception):
 
 
 def create_chat(data: FormData, by: Author, new_id: UUID, bots: Sequence[str]) -> CreateChat:
-    """A new chat, called by its first line."""
-    text = text_of_field(data, "content")
+    """A new chat. It has no title yet, so that the engine names it."""
     bot = text_of_field(data, "bot")
     return CreateChat(
         chat_id=ChatId(new_id),
-        content=content_of(text),
+        content=content_of(text_of_field(data, "content")),
         author=by,
         bot=bot if bot in bots else bots[0],
-        title=title_of(text),
     )
 
 
@@ -93,16 +89,6 @@ def answer_of(data: FormData, action: RequiredAction) -> Any:
 def content_of(text: str) -> Content:
     """What somebody typed. Browsers send lines ended by CR LF."""
     return plain(text.replace("\r\n", "\n"))
-
-
-def title_of(text: str) -> str | None:
-    """The first line of what was typed, cut between words."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    if len(line) <= TITLE_MAX:
-        return line or None
-    head = line[: TITLE_MAX - 1]
-    cut = head.rfind(" ")
-    return (head[:cut] if cut > TITLE_MAX // 2 else head).rstrip() + "…"
 
 
 def text_of_field(data: FormData, name: str) -> str:

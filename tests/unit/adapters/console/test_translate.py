@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.console import translate
-from adapters.console.translate import AnswerInvalid, answer_of, cursor_of, cursor_text, title_of
+from adapters.console.translate import AnswerInvalid, answer_of, cursor_of, cursor_text
 from engine.api import ChatCursor
 from engine.chat.actions import RequiredAction
 from engine.chat.commands import BusyBehavior
@@ -53,30 +53,16 @@ SHEET = Form(
 )
 
 
-def test_chat_is_called_by_its_first_line() -> None:
+def test_chat_is_left_to_the_engine_to_name() -> None:
     data = {"content": ["\r\n  Why is it down? \r\nSee below"], "bot": ["robin"]}
     command = translate.create_chat(data, ADA, UUID(int=1), ("wren", "robin"))
-    assert (command.title, command.bot) == ("Why is it down?", "robin")
+    assert (command.title, command.bot) == (None, "robin")
     assert text_of(command.content) == "\n  Why is it down? \nSee below"
 
 
 def test_bot_that_is_not_there_is_the_default() -> None:
     data = {"content": ["x"], "bot": ["nobody"]}
     assert translate.create_chat(data, ADA, UUID(int=1), ("wren",)).bot == "wren"
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("", None),
-        (" \n ", None),
-        ("short", "short"),
-        ("word " * 30, "word word word word word word word word word word word…"),
-        ("x" * 100, "x" * 59 + "…"),
-    ],
-)
-def test_title_is_cut_between_words(text: str, title: str | None) -> None:
-    assert title_of(text) == title
 
 
 def test_message_has_the_key_of_its_page_and_the_button_that_was_pressed() -> None:
