@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,9 @@ from engine.chat.content import (
     Author,
     Content,
     FilePart,
+    Finish,
     NewMessage,
+    ProviderPart,
     ReasoningPart,
     Role,
     TextPart,
@@ -20,7 +23,8 @@ from engine.chat.content import (
     plain,
     text_of,
 )
-from engine.chat.ids import ToolCallId
+from engine.chat.ids import FileId, ToolCallId
+from engine.models.attachments import FileData
 from engine.models.model import ModelPrompt, ToolOffer
 from engine.models.request import request_body, request_messages
 from engine.models.surrogates import without_surrogates
@@ -183,6 +187,48 @@ def test_files_are_named() -> None:
     ]
 
 
+def test_files_go_as_parts_to_a_model_that_reads_them_and_are_named_to_others() -> None:
+    image, document, broken = (FileId(UUID(int=n)) for n in (1, 2, 3))
+    files = {
+        image: FileData(media_type="image/png", data=b"\x89PNG\r\n\x1a\n"),
+        document: FileData(media_type="application/pdf", data=b"%PDF-1.7"),
+        broken: FileData(media_type="image/png", data=b"no picture"),
+    }
+    parts = (
+        FilePart(name="sea.png", media_type="image/png", file_id=image),
+        FilePart(name="tide.pdf", media_type="application/pdf", file_id=document),
+        FilePart(name="torn.png", media_type="image/png", file_id=broken),
+    )
+    message = NewMessage(role=Role.USER, content=(TextPart(text="See"), *parts), author=ADA)
+    alone = NewMessage(role=Role.USER, content=parts[:1], author=ADA)
+    seen, only = wire(message, alone, files=files, accepts=frozenset({"image", "pdf"}))
+    text = "Ada: See\n[file: torn.png (image/png); cannot be read]"
+    url = "data:image/png;base64,iVBORw0KGgo="
+    pdf = {"filename": "tide.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="}
+    assert seen["content"] == [
+        {"type": "text", "text": text},
+        {"type": "image_url", "image_url": {"url": url}},
+        {"type": "file", "file": pdf},
+    ]
+    assert only["content"][0] == {"type": "text", "text": "Ada: [file: sea.png (image/png)]"}
+    blind = wire(message, files=files)[0]["content"]
+    assert blind.count("this model cannot read it") == 3
+
+
+def test_what_a_provider_executed_is_not_sent_and_a_pause_of_its_own_harms_nothing() -> None:
+    """E56: a history that was made on a wire with more to it."""
+    searched = ProviderPart(provider="p", wire="anthropic", data={"type": "server_tool_use"})
+    paused = NewMessage(
+        role=Role.ASSISTANT, content=(searched, TextPart(text="Hm.")), finish=Finish.CONTINUE
+    )
+    only = NewMessage(role=Role.ASSISTANT, content=(searched,), finish=Finish.CONTINUE)
+    assert shape(wire(user("Hi"), paused, only)) == [
+        ("user", "Hi"),
+        ("assistant", "Hm."),
+        ("user", "Continue."),
+    ]
+
+
 @pytest.mark.parametrize(
     ("value", "is_error", "text"),
     [
@@ -218,7 +264,7 @@ def test_lone_surrogates_are_replaced_and_not_refused() -> None:
 
 
 def test_tool_schemas_lose_what_providers_refuse_and_nothing_else() -> None:
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "description": None,
         "required": [],
