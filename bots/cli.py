@@ -14,10 +14,13 @@ from typing import Final, NoReturn
 
 import click
 
+from bots.cli_groups import group_commands
 from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
+from bots.cli_limits import limit_commands
 from bots.cli_organizations import organization_commands
 from bots.cli_token import token_commands
+from bots.cli_usage import usage_command
 from config.display import effective_values
 from config.errors import ConfigInvalid, Problem
 from config.load import CONFIG_ENV_NAME, Loaded, load_settings
@@ -257,6 +260,9 @@ def _run_with(
 cli.add_command(token_commands(_run_with))
 cli.add_command(organization_commands(_run_with))
 cli.add_command(inbox_commands(_run_with))
+cli.add_command(usage_command(_run_with))
+cli.add_command(limit_commands(_run_with))
+cli.add_command(group_commands(_run_with))
 
 
 def main() -> None:
