@@ -14,21 +14,11 @@ from engine.models.tool_schema import tool_definitions
 from engine.models.words import (
     CONTINUE,
     args_on_wire,
-    as_said_by,
     data_url,
     person_said,
     result_text,
     tool_name_on_wire,
 )
-
-__all__ = [
-    "CONTINUE",
-    "as_said_by",
-    "request_body",
-    "request_messages",
-    "result_text",
-    "tool_name_on_wire",
-]
 
 
 def request_body(
