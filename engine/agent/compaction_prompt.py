@@ -5,7 +5,7 @@ its provider understands would be refused by some providers.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 import msgspec
@@ -69,11 +69,18 @@ class _Piece:
 
     @property
     def size(self) -> int:
-        return len(self.head) * 4 + len(self.body.encode(errors="replace")) + 8
+        """Bytes, with what divides it from the next."""
+        return self._overhead + len(self.body.encode(errors="replace"))
 
     def cut(self, bytes_max: int) -> "_Piece":
+        """The piece in so many bytes at most."""
         text = self.body.encode(errors="replace").decode()
-        return _Piece(self.head, truncate_text(text, bytes_max)[0], self.is_result, self.is_summary)
+        body, _ = truncate_text(text, max(bytes_max - self._overhead, 0))
+        return replace(self, body=body)
+
+    @property
+    def _overhead(self) -> int:
+        return len(self.head.encode(errors="replace")) + 8
 
     def __str__(self) -> str:
         return f"## {self.head}\n{self.body}"
@@ -111,8 +118,10 @@ def transcript(messages: Sequence[Message], bytes_max: int) -> str:
     others = [piece for piece in pieces if not piece.is_summary]
     if summary and summary[0].size > bytes_max // 2:
         summary = [summary[0].cut(bytes_max // 2)]
-    kept = _newest(others, bytes_max - sum(piece.size for piece in summary))
-    lines = [str(piece) for piece in summary]
+    room = bytes_max - sum(piece.size for piece in summary)
+    kept, lines = others, [str(piece) for piece in summary]
+    if sum(piece.size for piece in others) > room:
+        kept = _newest(others, room - len(LEFT_OUT) - 8)
     if len(kept) < len(others):
         lines.append(LEFT_OUT.format(count=len(others) - len(kept)))
     return "\n\n".join([*lines, *(str(piece) for piece in kept)])
@@ -168,5 +177,5 @@ def _newest(pieces: list[_Piece], bytes_max: int) -> list[_Piece]:
         kept.insert(0, piece)
         left -= piece.size
     if not kept and pieces:
-        return [pieces[-1].cut(max(bytes_max - 200, 0))]
+        return [pieces[-1].cut(bytes_max)]
     return kept
