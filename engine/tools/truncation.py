@@ -24,7 +24,7 @@ def truncate_result(result: Any, budget_bytes: int) -> tuple[Any, int]:
     """The result within the budget, and the bytes that were cut (0: it is unchanged).
 
     Text, alone or as the "output" of an object, is cut in its middle; any other JSON is turned into
-    text first, since half a structure is none.
+    text first, since half a structure is none. What was cut once is not cut again.
     """
     encoded = msgspec.json.encode(result)
     if len(encoded) <= budget_bytes:
@@ -32,16 +32,24 @@ def truncate_result(result: Any, budget_bytes: int) -> tuple[Any, int]:
     if isinstance(result, dict) and isinstance(result.get("output"), str):
         others = len(msgspec.json.encode({**result, "output": ""}))
         if others < budget_bytes // 2:
-            text, cut = _cut_escaped(result["output"], budget_bytes - others)
+            text, cut = _cut_escaped(result["output"], budget_bytes - others + 2)
             return {**result, "output": text}, cut
-    text, cut = _cut_escaped(encoded.decode(), budget_bytes)
+    whole = result if isinstance(result, str) else encoded.decode()
+    text, cut = _cut_escaped(whole, budget_bytes - len('{"output":}'))
     return {"output": text}, cut
 
 
 def _cut_escaped(text: str, budget_bytes: int) -> tuple[str, int]:
-    """Cut by what the text takes as JSON, where some characters are escaped."""
-    raw, escaped = len(text.encode()), len(msgspec.json.encode(text))
-    return truncate_text(text, budget_bytes * raw // escaped)
+    """Cut by what the text takes as JSON, where some characters are escaped, with its quotes."""
+    room, taken = len(text.encode()), len(msgspec.json.encode(text))
+    short, cut = text, 0
+    while taken > budget_bytes and room > 0:
+        room = min(room * budget_bytes // taken, room - 1)
+        short, cut = truncate_text(text, room)
+        taken = len(msgspec.json.encode(short))
+        if room <= len(MARKER):
+            break
+    return short, cut
 
 
 def truncate_text(text: str, budget_bytes: int) -> tuple[str, int]:

@@ -45,6 +45,13 @@ def test_a_turn_that_comes_to_rest_is_told_of() -> None:
     assert told(decide(chat_in("R0"), finish, NOW)) == [NotificationKind.FINISHED]
 
 
+def test_a_turn_that_comes_to_rest_with_a_summary_is_told_of() -> None:
+    compact = c.CompactHistory(fence=FENCE, messages=SAID, ends_turn=True, notify=True)
+    assert told(decide(chat_in("R0"), compact, NOW)) == [NotificationKind.FINISHED]
+    goes_on = c.CompactHistory(fence=FENCE, messages=SAID, notify=True)
+    assert told(decide(chat_in("R0"), goes_on, NOW)) == []
+
+
 def test_a_turn_that_goes_on_with_the_queue_is_not_told_of() -> None:
     finish = c.FinishTurn(fence=FENCE, messages=SAID, notify=True)
     assert told(decide(chat_in("R1"), finish, NOW)) == []

@@ -3,9 +3,9 @@
 import pytest
 
 from engine.chat import commands as c
-from engine.chat.content import Finish, NewMessage, Role, ToolCallPart, plain
+from engine.chat.content import Finish, NewMessage, Role, ToolCallPart, Visibility, plain
 from engine.chat.decision import RefusalReason
-from engine.chat.ids import ToolCallId
+from engine.chat.ids import MessageId, ToolCallId
 from engine.chat.snapshot import OpenCall
 from engine.chat.synthetic import NO_RESULT, settle
 from tests.unit.engine.chat.chats import APPROVE, SEARCH
@@ -22,6 +22,8 @@ def reports(fence: c.Fence) -> tuple[c.Command, ...]:
             fence=fence, messages=said, open_calls=(), actions=(), deadline_at=DEADLINE
         ),
         c.FinishTurn(fence=fence, messages=said),
+        c.CompactHistory(fence=fence, messages=said),
+        c.CompactHistory(fence=fence, messages=said, ends_turn=True),
         c.RecordAttempt(fence=fence),
         c.RecordRetry(fence=fence, retry=RETRY),
     )
@@ -224,3 +226,58 @@ def test_call_that_nobody_described_is_a_local_one() -> None:
     message = NewMessage(role=Role.ASSISTANT, content=(call,))
     _, still_open = settle((), (message,), NO_RESULT)
     assert still_open == (OpenCall(tool_call_id=ToolCallId("call_0"), tool_name="search"),)
+
+
+def summary(boundary: int) -> NewMessage:
+    """What stands, for the model, in the place of all up to a message."""
+    return NewMessage(
+        role=Role.USER,
+        content=plain("Ada said hello."),
+        visibility=Visibility.MODEL,
+        summary_of=MessageId(boundary),
+    )
+
+
+def test_summary_that_ends_the_turn_lets_the_queue_go_on_in_one_step() -> None:
+    story = Story("hello")
+    story.send("And you?")
+    story.do(c.CommitStep(fence=story.fence(), messages=(answer("Aye."),)))
+    story.do(c.CompactHistory(fence=story.fence(), messages=(summary(3),), ends_turn=True))
+    assert (story.status, story.queue) == ("running", [])
+    assert story.told == [
+        "user: hello",
+        "assistant: Aye.",
+        "user: Ada said hello.",
+        "user: And you?",
+    ]
+    story.finish("Well.")
+    assert story.status == "waiting"
+
+
+def test_summary_in_mid_turn_answers_nobody_and_ends_nothing() -> None:
+    story = Story("hello")
+    story.send("And you?")
+    story.do(c.CompactHistory(fence=story.fence(), messages=(summary(1),)))
+    assert (story.status, story.queue) == ("running", ["And you?"])
+
+
+@pytest.mark.parametrize("ends_turn", [False, True])
+def test_summary_that_was_asked_for_is_asked_for_once(*, ends_turn: bool) -> None:
+    story = Story("hello")
+    story.finish("Aye.")
+    story.do(c.RequestCompaction())
+    story.chat.acquire(runner(2))
+    assert story.chat.row.compaction_requested
+    compact = c.CompactHistory(fence=story.fence(), messages=(summary(2),), ends_turn=ends_turn)
+    story.do(compact)
+    assert not story.chat.row.compaction_requested
+
+
+@pytest.mark.parametrize("ends_turn", [False, True])
+def test_summary_leaves_no_call_open(*, ends_turn: bool) -> None:
+    story = Story("hello")
+    story.call(SEARCH)
+    compact = c.CompactHistory(fence=story.fence(), messages=(summary(1),), ends_turn=ends_turn)
+    story.do(compact)
+    assert story.chat.row.open_calls == ()
+    assert story.told[-2:] == [f"tool: {NO_RESULT}", "user: Ada said hello."]

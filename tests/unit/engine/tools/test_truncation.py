@@ -34,6 +34,8 @@ def test_what_fits_is_left_alone(result: Any) -> None:
     [
         {"output": "é" * 5000},
         {"output": '\x00\n"' * 5000},
+        {"output": "\x00" * 2000 + "x" * 90_000},
+        {"output": "x" * 90_000 + '"' * 2000},
         {"output": "🛶" * 5000, "exit_code": 1},
         {"output": "short", "rest": "x" * 5000},
         {"rows": [{"a": '"quoted"'}] * 500},
@@ -44,7 +46,8 @@ def test_what_fits_is_left_alone(result: Any) -> None:
 def test_what_does_not_fit_is_cut_and_says_so(result: Any) -> None:
     cut_result, cut = truncate_result(result, BUDGET)
     assert cut > 0
-    assert len(msgspec.json.encode(cut_result)) <= BUDGET * 1.1
+    assert len(msgspec.json.encode(cut_result)) <= BUDGET
+    assert truncate_result(cut_result, BUDGET) == (cut_result, 0)
     assert f"{cut} bytes cut" in cut_result["output"]
 
 
