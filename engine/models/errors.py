@@ -72,7 +72,7 @@ _TEXTS: Final = {
     ),
     ErrorKind.USAGE_LIMIT: "The usage limit has been reached.",
     ErrorKind.MISSING_KEY: "No API key is set for {}.",
-    ErrorKind.PROVIDER_DISABLED: ("The {} provider has been disabled. Contact your administrator."),
+    ErrorKind.PROVIDER_DISABLED: "The {} provider has been disabled. Contact your administrator.",
     ErrorKind.CANCELED: "The request was canceled.",
     ErrorKind.GENERIC: "{} returned an unexpected error.",
 }
@@ -192,7 +192,9 @@ def classify(
     )
     error = ChatError(
         kind=kind,
-        message=_message(kind, symptom.trouble, provider),
+        message=_TIMED_OUT
+        if symptom.trouble is Trouble.SILENCE_TIMEOUT
+        else kind_text(kind, provider=provider),
         detail=_auth_detail(status, words) if kind is ErrorKind.AUTH else _detail(symptom, secrets),
         provider=provider or None,
         retryable=retryable,
@@ -208,6 +210,12 @@ def classify(
 def is_context_error(error: ChatError) -> bool:
     """Whether the same question would be answered if the history before it were shorter."""
     return error.context_exceeded
+
+
+def kind_text(kind: ErrorKind, *, provider: str) -> str:
+    """What people read of an error of this kind; without a provider's name nobody is blamed."""
+    text = _TEXTS.get(kind, _NO_PROVIDER)
+    return text.format(provider) if provider or "{}" not in text else _NO_PROVIDER
 
 
 def _kind(status: int | None, words: str) -> ErrorKind:
@@ -241,13 +249,6 @@ def _status_in(words: str) -> int | None:
     """Return a status code that the words name as one. The port of `host:503` is none."""
     found = _STATUS_IN_TEXT.search(words)
     return int(found["named"] or found["plain"]) if found else None
-
-
-def _message(kind: ErrorKind, trouble: Trouble, provider: str) -> str:
-    if trouble is Trouble.SILENCE_TIMEOUT:
-        return _TIMED_OUT
-    text = _TEXTS.get(kind, _NO_PROVIDER)
-    return text.format(provider) if provider or "{}" not in text else _NO_PROVIDER
 
 
 def _auth_detail(status: int | None, words: str) -> str | None:

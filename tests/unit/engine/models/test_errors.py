@@ -10,8 +10,8 @@ from engine.models.errors import (
     Symptom,
     Trouble,
     classify,
-    configured_error,
     is_context_error,
+    kind_text,
 )
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -185,12 +185,11 @@ def test_status_in_words_is_found_and_a_port_is_none(words: str, status: int | N
 def test_each_kind_has_its_text_with_the_name_that_people_know(
     kind: ErrorKind, message: str
 ) -> None:
-    error = configured_error(kind, provider="Harbour AI")
-    assert (error.message, error.retryable) == (message, False)
+    assert kind_text(kind, provider="Harbour AI") == message
 
 
 def test_without_a_provider_nobody_is_blamed() -> None:
-    unnamed = {kind: configured_error(kind, provider="").message for kind in K}
+    unnamed = {kind: kind_text(kind, provider="") for kind in K}
     assert unnamed[K.CANCELED] == "The request was canceled."
     assert unnamed[K.USAGE_LIMIT] == "The usage limit has been reached."
     assert unnamed[K.GENERIC] == unnamed[K.AUTH] == "The chat request failed unexpectedly."
