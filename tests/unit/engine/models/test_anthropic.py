@@ -185,12 +185,11 @@ def test_thinking_that_is_not_shown_keeps_its_signature() -> None:
 
 
 def test_search_cut_off_in_its_input_is_not_kept() -> None:
-    result = whole(
-        start(),
-        block(0, type="server_tool_use", id="s", name="web_search", input={}),
-        grow(0, type="input_json_delta", partial_json='{"que'),
-    )
-    assert result.content == ()
+    search = block(0, type="server_tool_use", id="s", name="web_search", input={})
+    piece = grow(0, type="input_json_delta", partial_json='{"que')
+    assert whole(start(), search).content == ()
+    assert whole(start(), search, piece).content == ()
+    assert whole(start(), search, piece, stop(0)).content == ()
 
 
 def test_arguments_in_the_start_of_a_block_count_where_none_follow() -> None:
@@ -254,6 +253,13 @@ def test_second_generation_in_one_stream_is_a_fault_and_nothing_runs() -> None:
     assert (result.finish, result.runnable, result.tool_calls) == (Finish.ERROR, False, ())
     assert result.fault is not None
     assert result.fault.message == "overlapping messages"
+    torn = whole(start("one"), use, start("two"), *end("tool_use"))
+    assert (torn.finish, torn.content) == (Finish.ERROR, ())
+
+
+def test_block_of_an_unknown_type_is_not_kept() -> None:
+    _, result = decode([recordings.body("a11_unknown_event_and_block")])
+    assert result.content == (TextPart(text="Hi"),)
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,22 @@ def test_half_a_pair_and_what_others_ran_is_left_out(parts: tuple[ProviderPart, 
     )
 
 
+@pytest.mark.parametrize("kinds", [[SEARCH, SEARCH, FOUND], [SEARCH, FOUND, FOUND]])
+def test_second_half_of_the_same_pair_is_left_out(kinds: list[dict[str, Any]]) -> None:
+    history = (user("Hi"), said(*map(own, kinds), "Two."), user("You?"))
+    assert wire(*history)[1] == (
+        "assistant",
+        ["server_tool_use", "web_search_tool_result", "Two."],
+    )
+
+
+def test_thinking_and_searches_are_never_marked() -> None:
+    sent = body(user("Hi"), said(THOUGHT, own(SEARCH), own(FOUND)), user("You?"))
+    assert sent["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "Hm.", "signature": "s"}, SEARCH, FOUND,
+    ]  # fmt: skip
+
+
 def test_paused_turn_is_sent_back_unchanged_and_last() -> None:
     paused = said(THOUGHT, "Searching… ", own(SEARCH), finish=Finish.CONTINUE)
     sent = body(user("Hi"), paused, options=BUDGET)
@@ -216,6 +232,14 @@ def test_paused_turn_is_sent_back_unchanged_and_last() -> None:
     blocks = sent["messages"][1]["content"]
     assert [block["type"] for block in blocks] == ["thinking", "text", "server_tool_use"]
     assert (blocks[1]["text"], blocks[2]) == ("Searching… ", SEARCH)
+
+
+def test_pause_in_mid_text_is_gone_on_from_without_its_last_space() -> None:
+    paused = said(own(SEARCH), own(FOUND), "So far: \n", finish=Finish.CONTINUE)
+    assert wire(user("Hi"), paused)[-1] == (
+        "assistant",
+        ["server_tool_use", "web_search_tool_result", "So far:"],
+    )
 
 
 def test_answer_after_a_pause_joins_what_was_said_before() -> None:
