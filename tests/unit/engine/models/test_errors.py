@@ -141,6 +141,7 @@ def test_trouble_of_the_client_decides_before_any_words(
         ("dial tcp 10.0.0.1:503: connect failed", None),
         ("Cannot connect to host harbour.test:429 ssl:default", None),
         ("proxy [::1]:500 said no", None),
+        ("dial harbour.test:404: not found", None),
         ("at most 400 items and 512 tokens", None),
         ("error, status code: 429, message: slow", 429),
         ("HTTP 503", 503),

@@ -212,6 +212,16 @@ def test_call_that_is_named_only_at_its_end_has_its_name() -> None:
     assert [(c.tool_name, c.args) for c in result.tool_calls] == [("look", "{}")]
 
 
+def test_arguments_that_the_end_spells_differently_stay_as_they_were_streamed() -> None:
+    result = whole(
+        event("output_item.added", item=call_item(), output_index=0),
+        event("function_call_arguments.delta", delta='{"at":"sea"}', output_index=0),
+        done(call_item(arguments='{ "at": "sea" }')),
+        completed(),
+    )
+    assert result.tool_calls[0].args == '{"at":"sea"}'
+
+
 def test_text_that_comes_only_as_a_whole_is_told_once() -> None:
     item = {"type": "message", "content": [{"type": "output_text", "text": "Calm."}]}
     added = event("output_item.added", item={"type": "message"}, output_index=0)
