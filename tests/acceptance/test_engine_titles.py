@@ -1,13 +1,26 @@
 """Titles through the real engine: the first words at once, a model's beside the turn, a person's for good."""
 
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from bots.side_work import make_side_work
+from engine.agent.brain import Brain, BrainRequest, SideModel
 from engine.chat.commands import Archive
 from engine.chat.ids import ChatId
 from engine.chat.view import ShownStatus
+from engine.models.client import HttpModel, model_session
+from engine.models.model import ModelPrompt, ModelStream
+from engine.models.parts import StreamResult
 from engine.store.pool import Pool
+from engine.worker.side_work import TITLES_WAITING_MAX
 from tests.fakes.model_server import FakeModel, Gate, Hang, Refuse, Say
-from tests.fakes.replica import TestReplica, eventually, soon
+from tests.fakes.replica import TestReplica, brains_of, eventually, provider_at, soon
+from tests.fakes.replica_settings import settings_for
 
 LONG_QUESTION = "Why does the lighthouse blink twice when the harbour is closed?"
+CRASHED = "side_request_crashed"
 FIRST_WORDS = "Why does the lighthouse blink twice…"
 
 
@@ -159,3 +172,57 @@ async def eventually_asked(model: FakeModel) -> None:
         return bool(model.asides)
 
     await eventually(is_asked)
+
+
+class Broken:
+    """A model whose client has a fault."""
+
+    def stream(self, prompt: ModelPrompt) -> ModelStream:
+        raise NotImplementedError(prompt)
+
+    async def complete(self, prompt: ModelPrompt) -> StreamResult:
+        raise ZeroDivisionError(prompt.model)
+
+
+async def test_a_fault_beside_the_turns_touches_no_chat(
+    database_url: str, model: FakeModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with model_session() as session:
+        side = SideModel(model=Broken(), model_name="broken", reference="broken")
+        brain = Brain(
+            model=HttpModel(session, provider_at(model.url)),
+            model_name="test-model",
+            system="You are Wren.",
+            side=side,
+        )
+        async with TestReplica.start(
+            database_url, brains=brains_of(brain), makes_titles=True
+        ) as replica:
+            for _ in range(6):
+                chat_id = await replica.chat(LONG_QUESTION)
+                await replica.until(chat_id, ShownStatus.WAITING)
+                assert await title(replica, chat_id) == FIRST_WORDS
+
+            async def all_crashed() -> bool:
+                found = [r for r in caplog.records if getattr(r, "action", "") == CRASHED]
+                return len(found) == 6
+
+            await eventually(all_crashed)
+
+
+async def test_too_many_new_chats_keep_their_first_words(
+    database_url: str, model: FakeModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with TestReplica.start(database_url, model.url, works=False) as replica:
+        await replica.chat(LONG_QUESTION)
+        (acquired,) = await replica.engine.leases.acquire_chats(1, 60)
+
+        async def no_brain(request: BrainRequest) -> Brain:
+            raise NotImplementedError(request)
+
+        side_work = make_side_work(settings_for(makes_titles=True), replica.engine, no_brain)
+        for _ in range(TITLES_WAITING_MAX):
+            side_work.offer(replace(acquired, chat_id=ChatId(uuid4())))
+        assert "title_left_out" not in [getattr(r, "action", "") for r in caplog.records]
+        side_work.offer(replace(acquired, chat_id=ChatId(uuid4())))
+        assert "title_left_out" in [getattr(r, "action", "") for r in caplog.records]

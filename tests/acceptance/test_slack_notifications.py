@@ -15,7 +15,7 @@ from tests.acceptance.slack_house import (
     until_growing,
     until_says,
 )
-from tests.fakes.model_server import Call, FakeModel, Gate, Refuse, Say
+from tests.fakes.model_server import Call, FakeModel, Gate, Refuse, Say, SeenRequest, Step
 from tests.fakes.replica import eventually
 from tests.fakes.slack_people import Person
 from tests.fakes.slack_server import FakeSlack
@@ -234,6 +234,34 @@ async def test_told_off_tells_nobody(
         await until_says(slack, harbour, question, "All right.")
         assert await settled(pool, 1) == ["dropped"]
     assert told(slack, ada) == []
+
+
+async def test_a_thread_is_told_of_by_the_title_that_a_model_gave_it(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+
+    def answer(seen: SeenRequest) -> list[Step] | None:
+        if seen.is_streamed:
+            return [Say("Done."), Gate("done")]
+        is_title = "name conversations" in str(seen.body["messages"][0])
+        return [Say("Lights | of the harbour" if is_title else "All lights shine.")]
+
+    model.answer(answer)
+    async with house(slack, model, database_url, makes_titles=True, **ALWAYS) as wren:
+        question = await ada.say(harbour, "<@BOT> please make all of the lights shine again")
+        await until_growing(slack, harbour, question, "Done.")
+        chat_id = await chat_of(wren, slack, harbour, question)
+
+        async def is_named() -> bool:
+            view = await wren.engine.read_chat(chat_id)
+            return view is not None and view.title == "Lights | of the harbour"
+
+        await eventually(is_named)
+        model.release("done")
+        (message,) = await until_told(slack, ada)
+    assert "|Lights ∣ of the harbour>" in message.text  # noqa: RUF001
+    assert message.plain.endswith("All lights shine.")
 
 
 # -- Slack does not do as it is asked --------------------------------------------------------------
