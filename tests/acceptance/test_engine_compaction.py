@@ -14,7 +14,7 @@ from engine.chat.commands import (
     Interrupt,
     RequestCompaction,
 )
-from engine.chat.content import Role, Visibility, plain
+from engine.chat.content import Role, Visibility, plain, text_of
 from engine.chat.decision import RefusalReason
 from engine.chat.view import ShownStatus
 from engine.stream.events import PartEvent, ToolCallDelta
@@ -346,22 +346,38 @@ async def test_a_summary_gives_way_to_context_that_is_cleared(
         ]  # fmt: skip
 
 
-async def test_an_edit_that_forgets_a_summary_restores_what_was_before(
+async def test_an_edit_that_forgets_a_summary_restores_the_one_before(
     database_url: str, model: FakeModel
 ) -> None:
-    model.script(says("He is ill.", FULL))
+    model.aside_script(summarises("Ada said hello."))
     model.aside_script(summarises())
     async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
+        chat_id = await replica.chat("Hello")
         await replica.until(chat_id, ShownStatus.WAITING)
-        (message, *_) = await replica.messages(chat_id)
-        edit = EditMessage(message_id=message.id, content=plain("Where is the light?"))
+        for text in ("", "Where is the keeper?"):
+            if text:
+                await replica.send(chat_id, text)
+                await replica.until(chat_id, ShownStatus.WAITING)
+            await replica.do(chat_id, RequestCompaction())
+            await replica.until(chat_id, ShownStatus.WAITING)
+        assert await told(replica, chat_id) == [(Role.USER, f"{BEGINNING}\n\n{SUMMARY}")]
+        messages = await replica.messages(chat_id)
+        asked = next(m for m in messages if text_of(m.content) == "Where is the keeper?")
+        edit = EditMessage(message_id=asked.id, content=plain("Where is the light?"))
         await replica.do(chat_id, edit)
         await replica.until(chat_id, ShownStatus.WAITING)
         assert await told(replica, chat_id) == [
-            (Role.USER, "Where is the light?"), (Role.ASSISTANT, "All right."),
+            (Role.USER, f"{BEGINNING}\n\nAda said hello."),
+            (Role.USER, "Where is the light?"),
+            (Role.ASSISTANT, "All right."),
+        ]
+        (first, *_) = messages
+        edit = EditMessage(message_id=first.id, content=plain("Good evening"))
+        await replica.do(chat_id, edit)
+        await replica.until(chat_id, ShownStatus.WAITING)
+        assert await told(replica, chat_id) == [
+            (Role.USER, "Good evening"), (Role.ASSISTANT, "All right."),
         ]  # fmt: skip
-        assert await summaries(replica, chat_id) == []
 
 
 async def test_a_summary_cannot_be_edited(database_url: str, model: FakeModel) -> None:

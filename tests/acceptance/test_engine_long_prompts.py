@@ -29,8 +29,10 @@ from engine.tools.registry import ToolSet
 from engine.tools.truncation import RESULT_BYTES_MIN
 from engine.worker.patient_store import PatientStore
 from tests.acceptance.compaction_house import FULL, house, says, summaries, summarises
+from tests.fakes.model_script import Step
 from tests.fakes.model_server import Call, End, FakeModel, Hang, Own, Say
-from tests.fakes.replica import TestReplica, brains_of, provider_at, settings_for, soon
+from tests.fakes.replica import TestReplica, brains_of, provider_at, soon
+from tests.fakes.replica_settings import settings_for
 
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "keeper"}}
 READ_LOG = ToolDefinition(
@@ -71,7 +73,7 @@ async def test_a_provider_that_paused_is_asked_to_go_on_at_once(
 async def test_a_provider_that_only_ever_pauses_is_left_in_the_end(
     database_url: str, model: FakeModel
 ) -> None:
-    pause = [Say("Searching."), Own(SEARCH), End("pause_turn")]
+    pause: list[Step] = [Say("Searching."), Own(SEARCH), End("pause_turn")]
     model.script(*[pause] * (PAUSES_MAX + 5))
     async with searcher(database_url, model) as replica:
         chat_id = await replica.chat("Where is the keeper?")
