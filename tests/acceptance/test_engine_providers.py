@@ -27,7 +27,8 @@ from engine.store.pool import Pool
 from engine.store.reseal import reseal
 from engine.store.vault import Vault
 from tests.fakes.model_server import FakeModel
-from tests.fakes.replica import ADA, BO, SECRET_KEY, TestReplica, settings_for
+from tests.fakes.replica import ADA, BO, TestReplica, settings_for
+from tests.fakes.replica_settings import SECRET_KEY
 
 CENTRAL = "sk-central-0123456789"
 OWN = "sk-own-of-ada-0123456789"

@@ -15,7 +15,7 @@ from uuid import uuid4
 from bots.lifecycle import Background, background
 from bots.replica import Replica, open_replica
 from config.secret import Secret
-from config.settings import WorkerSettings
+from config.settings import Settings, WorkerSettings
 from engine.agent.brain import Brain, BrainRequest, Brains
 from engine.api import Applied, ChatFollower, Created, Engine
 from engine.chat.changes import ChatChange
