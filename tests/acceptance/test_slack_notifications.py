@@ -183,6 +183,23 @@ async def test_a_short_turn_tells_nobody(
     assert await count_of(pool) == 0
 
 
+async def test_a_turn_that_another_replica_took_over_has_taken_as_long_as_its_owner_waits(
+    slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
+) -> None:
+    # The lease of a dead replica alone takes a second.
+    long: dict[str, Any] = {"notify_after": 0.9, "redis_url": redis_url}
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    model.script([Say("Half"), Gate("never")], [Say("Half and half.")])
+    async with house(slack, model, database_url, **long) as first:
+        question = await ada.say(harbour, "<@BOT> hi")
+        await until_growing(slack, harbour, question, "Half")
+        async with house(slack, model, database_url, **long):
+            await first.replica.kill()
+            (message,) = await until_told(slack, ada)
+            assert message.plain.endswith("A short title")
+            await first.adapter.drain()
+
+
 async def test_a_direct_message_with_the_bot_is_not_told_of(
     slack: FakeSlack, model: FakeModel, database_url: str, pool: Pool
 ) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 from bots.lifecycle import background
 from bots.replica import open_replica
 from config.settings import Settings, WorkerSettings
+from config.side_settings import TitlesSettings
 from engine.agent.brain import Brain
 from engine.api import Engine
 from engine.chat.changes import ChatChange
@@ -37,7 +38,8 @@ class _Timed(HttpModel):
 async def run_engine(load: Load) -> Measured:
     """Answer all chats at once with the engine; one in `system` "engine+readers" is followed."""
     worker = WorkerSettings(chats_max=max(load.chats, 1))
-    settings = replace(Settings(), worker=worker)
+    # What is measured is turns; a title would be one more request for each chat.
+    settings = replace(Settings(), worker=worker, titles=TitlesSettings(enabled=False))
     async with AsyncExitStack() as stack, background() as tasks:
         session = await stack.enter_async_context(model_session())
         config = ProviderConfig(
