@@ -1,88 +1,27 @@
 """What a history looks like on Anthropic's wire, case by case."""
 
-import base64
-import json
 from typing import Any
-from uuid import UUID
 
 import pytest
 
-from engine.chat.content import (
-    Author,
-    Content,
-    FilePart,
-    Finish,
-    NewMessage,
-    ProviderPart,
-    ReasoningPart,
-    Role,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-    plain,
-)
-from engine.chat.ids import FileId, ToolCallId
-from engine.models import anthropic_files
+from engine.chat.content import Author, Finish, NewMessage, ProviderPart, ReasoningPart, Role, plain
 from engine.models.anthropic_format import AnthropicFormat
-from engine.models.anthropic_request import messages_body
-from engine.models.attachments import FileData
-from engine.models.model import ModelPrompt, ToolOffer
-from tests.fakes.model_anthropic_rules import check_messages_request
-
-ADA = Author(identity="slack:T1:U1", name="Ada")
-THOUGHT = ReasoningPart(text="Hm.", provider="harbour", signature="s")
-SEARCH = {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"query": "x"}}
-FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": []}
-BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
-PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 8
-PICTURE = FileId(UUID(int=1))
-
-
-def user(text: str, author: Author | None = None) -> NewMessage:
-    return NewMessage(role=Role.USER, content=plain(text), author=author)
-
-
-def said(*parts: Any, finish: Finish | None = None) -> NewMessage:
-    content: Content = tuple(TextPart(text=p) if isinstance(p, str) else p for p in parts)
-    return NewMessage(role=Role.ASSISTANT, content=content, finish=finish)
-
-
-def call(call_id: str, args: str = "{}", name: str = "look") -> ToolCallPart:
-    return ToolCallPart(tool_call_id=ToolCallId(call_id), tool_name=name, args=args)
-
-
-def result(call_id: str, value: Any = "calm", *, is_error: bool = False) -> NewMessage:
-    part = ToolResultPart(
-        tool_call_id=ToolCallId(call_id), tool_name="look", result=value, is_error=is_error
-    )
-    return NewMessage(role=Role.TOOL, content=(part,))
-
-
-def own(data: Any, provider: str = "harbour", wire: str = "anthropic") -> ProviderPart:
-    return ProviderPart(provider=provider, wire=wire, data=data)
-
-
-def body(*messages: NewMessage, **fields: Any) -> dict[str, Any]:
-    """The request's body, which the API accepts."""
-    prompt = ModelPrompt(model="m", messages=messages, **fields)
-    sent = json.loads(messages_body(prompt, provider="harbour"))
-    check_messages_request(sent)
-    return dict(sent)
-
-
-def wire(*messages: NewMessage, **fields: Any) -> list[tuple[str, Any]]:
-    """Roles with their blocks, marks left out; text blocks as text, others as their type."""
-    return [
-        (message["role"], [short(block) for block in message["content"]])
-        for message in body(*messages, **fields)["messages"]
-    ]
-
-
-def short(block: dict[str, Any]) -> Any:
-    for kind, key in (("text", "text"), ("tool_use", "id"), ("tool_result", "tool_use_id")):
-        if block["type"] == kind:
-            return block[key] if kind == "text" else (kind, block[key])
-    return block["type"]
+from engine.models.model import ToolOffer
+from tests.unit.engine.models.anthropic_asked import (
+    ADA,
+    BUDGET,
+    FOUND,
+    SEARCH,
+    THOUGHT,
+    body,
+    call,
+    own,
+    result,
+    said,
+    short,
+    user,
+    wire,
+)
 
 
 def test_plain_history_is_sent_as_it_is() -> None:
@@ -331,123 +270,6 @@ def test_longer_history_begins_with_the_same_messages() -> None:
     history = [user("Look", ADA), said(call("0")), result("0"), said("Calm."), user("Again")]
     shorter = wire(*history)
     assert wire(*history, said(call("0")), result("0"))[: len(shorter)] == shorter
-
-
-# -- files ---------------------------------------------------------------------------------------
-
-
-def picture(name: str = "tide.png", media_type: str = "image/png") -> FilePart:
-    return FilePart(name=name, media_type=media_type, file_id=PICTURE)
-
-
-def with_file(file: FilePart) -> NewMessage:
-    return NewMessage(role=Role.USER, content=(TextPart(text="See"), file), author=ADA)
-
-
-def blocks_for(data: bytes, media_type: str = "image/png", **fields: Any) -> list[dict[str, Any]]:
-    files = {PICTURE: FileData(media_type=media_type, data=data)}
-    fields = {"accepts": frozenset({"image", "pdf"})} | fields
-    sent = body(with_file(picture(media_type=media_type)), files=files, **fields)
-    return [dict(block) for block in sent["messages"][0]["content"]]
-
-
-def test_picture_is_sent_behind_the_words_it_came_with() -> None:
-    text, image = blocks_for(PNG)
-    assert text["text"] == "Ada: See\n[file: tide.png (image/png)]"
-    data = base64.b64encode(PNG).decode()
-    assert image["source"] == {"type": "base64", "media_type": "image/png", "data": data}
-
-
-def test_picture_is_sent_as_what_it_is_and_not_as_what_it_is_called() -> None:
-    assert blocks_for(b"\xff\xd8\xff...")[1]["source"]["media_type"] == "image/jpeg"
-
-
-def test_pdf_is_a_document() -> None:
-    _, document = blocks_for(b"%PDF-1.7", "application/pdf")
-    assert document["type"] == "document"
-    assert document["source"]["media_type"] == "application/pdf"
-
-
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "cannot be read"),
-        (b"no picture", "cannot be read"),
-        (b"%PDF-1.7", "cannot be read"),
-        (PNG + b"p" * anthropic_files.IMAGE_BYTES_MAX, "too large for this model"),
-    ],
-)
-def test_picture_that_would_be_refused_is_named(data: bytes, why: str) -> None:
-    (text,) = blocks_for(data)
-    assert text["text"] == f"Ada: See\n[file: tide.png (image/png); {why}]"
-
-
-def test_newest_pictures_stay_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anthropic_files, "FILES_BYTES_MAX", 2 * len(PNG))
-    files = {PICTURE: FileData(media_type="image/png", data=PNG)}
-    history = [with_file(picture(f"{number}.png")) for number in range(3)]
-    sent = wire(*history, files=files, accepts=frozenset({"image"}))
-    first, *rest = sent[0][1]
-    assert "[file: 0.png (image/png); left out" in first
-    assert rest[1::2] == ["image", "image"]
-
-
-# -- tools ---------------------------------------------------------------------------------------
-
-
-def schema_of(schema: dict[str, Any]) -> dict[str, Any]:
-    (tool,) = body(user("Hi"), tools=(ToolOffer(name="look", input_schema=schema),))["tools"]
-    return dict(tool["input_schema"])
-
-
-def test_alternatives_at_the_root_become_one_object_that_allows_each() -> None:
-    by_name = {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "null"}}}
-    by_place = {"properties": {"lat": {"type": "number"}, "n": {"type": "integer"}}}
-    schema = schema_of(
-        {
-            "type": "object",
-            "properties": {"unit": {"type": "string"}},
-            "required": ["unit"],
-            "anyOf": [
-                by_name | {"required": ["name", "n"]},
-                by_place | {"required": ["n", "lat"]},
-                {"type": "null"},
-            ],
-        }
-    )
-    assert schema == {
-        "type": "object",
-        "properties": {
-            "unit": {"type": "string"},
-            "name": {"type": "string"},
-            "n": {"anyOf": [{"type": "null"}, {"type": "integer"}]},
-            "lat": {"type": "number"},
-        },
-        "required": ["unit", "n"],
-    }
-
-
-def test_what_all_parts_of_a_root_demand_is_demanded() -> None:
-    schema = schema_of(
-        {
-            "allOf": [{"$ref": "#/$defs/place"}, {"required": ["unit"]}],
-            "properties": {"unit": {"type": "string"}},
-            "$defs": {"place": {"properties": {"lat": {"type": "number"}}, "required": ["lat"]}},
-        }
-    )
-    assert schema["properties"] == {"unit": {"type": "string"}, "lat": {"type": "number"}}
-    assert schema["required"] == ["lat", "unit"]
-    assert "allOf" not in schema
-
-
-def test_schema_that_refers_to_itself_comes_to_an_end() -> None:
-    schema = schema_of({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}})
-    assert schema["type"] == "object"
-
-
-def test_alternatives_below_the_root_stay() -> None:
-    inner = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    assert schema_of({"properties": {"at": inner}})["properties"] == {"at": inner}
 
 
 # -- the format ----------------------------------------------------------------------------------
