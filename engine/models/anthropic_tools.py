@@ -1,20 +1,18 @@
 """Make tool definitions that Anthropic accepts. Pure.
 
-Its rules are narrower than JSON Schema: the root is one object with plainly named properties, so
-what a root says in alternatives is merged into the widest object that all of them allow.
+Its rules are narrower than JSON Schema: the root is one object with plainly named properties.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from engine.models.flat_schema import flat_schema
 from engine.models.model import ToolOffer
 from engine.models.tool_schema import object_schema
 from engine.models.words import tool_name_on_wire
 
 _PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-_ANY: Final = ("anyOf", "oneOf")
-_REFERENCES_DEEP: Final = 8
 
 
 def tool_definitions(
@@ -44,82 +42,7 @@ def tool_definitions(
 
 def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a tool's arguments: an object whose root has no alternatives."""
-    cleaned = object_schema(schema)
-    flat = _flat(cleaned, cleaned, _REFERENCES_DEEP)
-    properties = flat.get("properties")
-    flat["properties"] = {
-        name: item
-        for name, item in (properties.items() if isinstance(properties, Mapping) else ())
-        if _PROPERTY_NAME.fullmatch(name)
-    }
-    required = [name for name in _required(flat) if name in flat["properties"]]
-    flat.pop("required", None)
-    if required:
-        flat["required"] = required
-    return flat
-
-
-def _flat(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """The schema with what `allOf`, alternatives and a reference say merged into it."""
-    left_out = {"allOf", "$ref", *_ANY} if depth else {*_ANY, "allOf"}
-    flat = {key: value for key, value in schema.items() if key not in left_out}
-    if not depth:
-        return flat
-    every = [schema] if "$ref" in schema else []
-    every = [_referenced(one["$ref"], root) for one in every] + _objects(schema.get("allOf"))
-    for part in every:
-        merged = _flat(part, root, depth - 1)
-        _add_properties(flat, merged, "allOf")
-        _require(flat, _required(merged))
-    for key in _ANY:
-        choices = [_flat(part, root, depth - 1) for part in _objects(schema.get(key))]
-        for choice in choices:
-            _add_properties(flat, choice, "anyOf")
-        if choices:
-            shared = set(_required(choices[0])).intersection(*map(_required, choices[1:]))
-            _require(flat, [name for name in _required(choices[0]) if name in shared])
-    return flat
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    """The members of a list of schemas that may describe an object."""
-    if not isinstance(value, list):
-        return []
-    return [
-        one
-        for one in value
-        if isinstance(one, Mapping) and one.get("type", "object") in ("object", ["object", "null"])
-    ]
-
-
-def _referenced(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference within the same schema points to; nothing for any other."""
-    found: Any = root
-    path = reference.split("/") if isinstance(reference, str) else [""]
-    for step in path[1:]:
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found if path[0] == "#" and isinstance(found, Mapping) else {}
-
-
-def _add_properties(flat: dict[str, Any], part: Mapping[str, Any], both: str) -> None:
-    """Add a part's properties; one that both describe must fit both, or either, as `both` says."""
-    more = part.get("properties")
-    if not isinstance(more, Mapping):
-        return
-    own = flat.get("properties")
-    properties = dict(own) if isinstance(own, Mapping) else {}
-    for name, item in more.items():
-        known = properties.get(name, item)
-        properties[name] = item if known == item else {both: [known, item]}
-    flat["properties"] = properties
-
-
-def _require(flat: dict[str, Any], names: Sequence[str]) -> None:
-    flat["required"] = list(dict.fromkeys([*_required(flat), *names]))
-
-
-def _required(schema: Mapping[str, Any]) -> list[str]:
-    required = schema.get("required")
-    if not isinstance(required, list | tuple):
-        return []
-    return [name for name in required if isinstance(name, str)]
+    flat = flat_schema(object_schema(schema))
+    properties = {n: item for n, item in flat["properties"].items() if _PROPERTY_NAME.fullmatch(n)}
+    required = [name for name in flat.pop("required", ()) if name in properties]
+    return flat | {"properties": properties} | ({"required": required} if required else {})

@@ -7,7 +7,9 @@ Pure. Tools come from many hands; `null` where JSON Schema wants a list or an ob
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from engine.models.flat_schema import flat_schema
 from engine.models.model import ToolOffer
+from engine.models.words import tool_name_on_wire
 
 _BY_NAME: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
@@ -16,6 +18,7 @@ _ONE: Final = frozenset(
     {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
 )
 _MANY: Final = frozenset({"anyOf", "allOf", "oneOf", "prefixItems"})
+_NOT_AT_ROOT: Final = frozenset({"anyOf", "oneOf", "allOf", "enum", "not", "$ref"})
 _VALUES: Final = frozenset({"default", "const", "enum", "examples", "example"})
 
 
@@ -23,18 +26,27 @@ def tool_definitions(offers: Iterable[ToolOffer]) -> list[dict[str, Any]]:
     """Return the tools as Chat Completions wants them; of two with one name the first counts."""
     by_name: dict[str, ToolOffer] = {}
     for offer in offers:
-        by_name.setdefault(offer.name, offer)
+        by_name.setdefault(tool_name_on_wire(offer.name), offer)
     return [
         {
             "type": "function",
             "function": {
-                "name": offer.name,
+                "name": name,
                 "description": offer.description,
-                "parameters": object_schema(offer.input_schema),
+                "parameters": root_schema(offer.input_schema),
             },
         }
-        for offer in by_name.values()
+        for name, offer in by_name.items()
     ]
+
+
+def root_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema as OpenAI takes it: a root without alternatives, left alone if it has none."""
+    cleaned = object_schema(schema)
+    if not _NOT_AT_ROOT.intersection(cleaned):
+        return cleaned
+    flat = flat_schema(cleaned)
+    return {key: value for key, value in flat.items() if key not in _NOT_AT_ROOT}
 
 
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,11 +58,16 @@ def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clean(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+    cleaned = {
         key: _clean_value(key, value)
         for key, value in schema.items()
         if key in _VALUES or not (value is None or (key == "required" and not value))
     }
+    kind = cleaned.get("type")
+    if kind == "array" or (isinstance(kind, list | tuple) and "array" in kind):
+        # OpenAI refuses a list that does not say of what.
+        cleaned.setdefault("items", {})
+    return cleaned
 
 
 def _clean_value(key: str, value: Any) -> Any:

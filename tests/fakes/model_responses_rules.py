@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.fakes.model_rules import Refused, check_schema, is_object, want
+from tests.fakes.model_rules import Refused, check_root_schema, is_object, want
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -113,12 +113,7 @@ def _check_tools(body: dict[str, Any]) -> None:
         want(isinstance(name, str) and _NAME.fullmatch(name), f"Invalid 'tools[].name': {name!r}")
         want(isinstance(tool.get("description", ""), str), "Invalid 'tools[].description'")
         names.append(name)
-        schema = tool.get("parameters")
-        want(
-            isinstance(schema, dict) and schema.get("type") == "object" and "properties" in schema,
-            f"Invalid schema for function {name!r}: schema must be of type 'object'",
-        )
-        check_schema(name, schema)
+        check_root_schema(name, tool.get("parameters"))
     want(len(set(names)) == len(names), "Tool names must be unique.")
 
 

@@ -49,14 +49,21 @@ def check_tools(body: dict[str, Any]) -> None:
         want(isinstance(function.get("description", ""), str), "tools: description is no string")
         names.append(name)
         schema = function.get("parameters", {"type": "object", "properties": {}})
-        want(isinstance(schema, dict), "tools: parameters must be an object")
-        want(
-            schema.get("type") == "object",
-            f"Invalid schema for function {name!r}: schema must be of type 'object'",
-        )
-        want("properties" in schema, f"Invalid schema for function {name!r}: properties missing")
-        check_schema(name, schema)
+        check_root_schema(name, schema)
     want(len(set(names)) == len(names), "tools: Tool names must be unique.")
+
+
+def check_root_schema(name: str, schema: Any) -> None:
+    """The schema of a function's arguments as a whole."""
+    want(
+        isinstance(schema, dict)
+        and schema.get("type") == "object"
+        and not {"oneOf", "anyOf", "allOf", "enum", "not"} & set(schema),
+        f"Invalid schema for function {name!r}: schema must have type 'object' and not have "
+        "'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
+    )
+    want("properties" in schema, f"Invalid schema for function {name!r}: properties missing")
+    check_schema(name, schema)
 
 
 def check_schema(name: str, schema: Any) -> None:
@@ -81,6 +88,8 @@ def check_schema(name: str, schema: Any) -> None:
             schema.get(key, 0) is not None,
             f"Invalid schema for function {name!r}: {key} is null",
         )
+    if schema.get("type") == "array":
+        want("items" in schema, f"Invalid schema for function {name!r}: array schema missing items")
     if "items" in schema:
         check_schema(name, schema["items"])
     for item in schema.get("anyOf", ()):
