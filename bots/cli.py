@@ -10,21 +10,27 @@ import os
 import socket
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from bots.cli_groups import group_commands
 from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
+from bots.cli_keys import key_commands, secret_commands
 from bots.cli_limits import limit_commands
+from bots.cli_models import model_commands
 from bots.cli_organizations import organization_commands
+from bots.cli_providers import provider_commands
 from bots.cli_token import token_commands
 from bots.cli_usage import usage_command
 from config.display import effective_values
 from config.errors import ConfigInvalid, Problem
 from config.load import CONFIG_ENV_NAME, Loaded, load_settings
 from config.settings import Settings
+
+if TYPE_CHECKING:
+    from engine.store.catalog_file import FileEntry
 
 EXIT_FAILED: Final = 1
 EXIT_MISCONFIGURED: Final = 2
@@ -66,7 +72,7 @@ def cli(context: click.Context, *, config: str | None) -> None:
 def demo(environ: dict[str, str], *, host: str | None, port: str | None) -> None:
     """Run everything in one process, with an embedded database.
 
-    The model is a scripted one unless OPENAI_API_KEY or OPENAI_BASE_URL is set. Chats are kept and
+    The model is a scripted one unless OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY is set. Chats are kept and
     are there again at the next start. A database or Redis that is configured is left alone. Ctrl-C
     stops it.
     """
@@ -76,7 +82,7 @@ def demo(environ: dict[str, str], *, host: str | None, port: str | None) -> None
     _check_host(settings)
     from bots.wiring import run_demo
 
-    _run(settings, run_demo(settings))
+    _run(settings, run_demo(settings, _providers(environ, settings)))
 
 
 @cli.command(
@@ -104,7 +110,7 @@ def serve(
     _check_host(settings)
     from bots.wiring import run_serve
 
-    _run(settings, run_serve(settings))
+    _run(settings, run_serve(settings, _providers(environ, settings)))
 
 
 @cli.command()
@@ -142,7 +148,7 @@ def doctor(environ: dict[str, str], *, as_json: bool) -> None:
 def check_config(environ: dict[str, str], *, as_json: bool) -> None:
     """Print the effective settings and where each came from, secrets masked.
 
-    Reads the bots' files too; they are not printed.
+    Reads the bots' files and the providers file too; they are not printed.
     """
     from bots.catalog import load_bots
 
@@ -151,6 +157,7 @@ def check_config(environ: dict[str, str], *, as_json: bool) -> None:
         load_bots(loaded.settings.bots_dir)
     except ConfigInvalid as invalid:
         _refuse(invalid)
+    _providers(environ, loaded.settings)
     _tell(loaded.notices)
     rows = list(effective_values(loaded.settings, loaded.origins))
     if as_json:
@@ -171,6 +178,18 @@ def _load(environ: dict[str, str], **options: str | None) -> Loaded:
     overrides = {paths[name]: text for name, text in options.items() if text is not None}
     try:
         return load_settings(environ, overrides=overrides)
+    except ConfigInvalid as invalid:
+        _refuse(invalid)
+
+
+def _providers(environ: dict[str, str], settings: Settings) -> "tuple[FileEntry, ...] | None":
+    """Read the providers file, if there is one, or exit with every mistake named."""
+    if settings.providers_file is None:
+        return None
+    from bots.providers_file import read_providers_file
+
+    try:
+        return read_providers_file(settings.providers_file, environ)
     except ConfigInvalid as invalid:
         _refuse(invalid)
 
@@ -260,6 +279,10 @@ def _run_with(
 cli.add_command(token_commands(_run_with))
 cli.add_command(organization_commands(_run_with))
 cli.add_command(inbox_commands(_run_with))
+cli.add_command(provider_commands(_run_with))
+cli.add_command(model_commands(_run_with))
+cli.add_command(key_commands(_run_with))
+cli.add_command(secret_commands(_run_with))
 cli.add_command(usage_command(_run_with))
 cli.add_command(limit_commands(_run_with))
 cli.add_command(group_commands(_run_with))

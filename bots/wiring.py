@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 
 import click
@@ -13,30 +13,36 @@ from bots.errors import OperatorError
 from bots.health import Check, health_routes
 from bots.lifecycle import Background, background, stop_signals
 from bots.metrics import Metrics
+from bots.providers_file import apply_providers
 from bots.replica import Replica, open_replica
+from bots.secret_key import with_secret_key
 from bots.surfaces import open_surfaces
 from config.settings import Role, Settings
+from engine.api import Engine
+from engine.store.catalog_file import FileEntry
 from engine.store.errors import StoreError
 from engine.store.migrate import migrate
 from engine.store.pool import open_pool
 
 Say = Callable[[str], None]
+Providers = Sequence[FileEntry] | None
+"""What a providers file says; None: there is no such file, and the database is left alone."""
 log = logging.getLogger(__name__)
 
 
-async def run_demo(settings: Settings) -> None:
+async def run_demo(settings: Settings, providers: Providers = None) -> None:
     """Run everything in this process, for people to try; the console is open on this machine."""
-    await _run(settings, is_demo=True)
+    await _run(settings, providers, is_demo=True)
 
 
-async def run_serve(settings: Settings) -> None:
+async def run_serve(settings: Settings, providers: Providers = None) -> None:
     """Run one replica with the roles of the settings until it is told to stop."""
     if settings.database.url is None and settings.redis.url is not None:
         raise OperatorError(
             "there is a Redis for several replicas, but no database that they could share",
             mend="set DATABASE_URL",
         )
-    await _run(settings, is_demo=False)
+    await _run(settings, providers, is_demo=False)
 
 
 async def run_migrate(settings: Settings) -> None:
@@ -49,12 +55,13 @@ async def run_migrate(settings: Settings) -> None:
         _say(f"Applied {', '.join(applied)}." if applied else "The schema is up to date.")
 
 
-async def _run(settings: Settings, *, is_demo: bool) -> None:
+async def _run(settings: Settings, providers: Providers, *, is_demo: bool) -> None:
+    settings = with_secret_key(settings)
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(stop_signals())
         url = await stack.enter_async_context(database_address(settings, _say))
         async with background() as tasks:
-            await _serve(stack, tasks, settings, url, is_demo=is_demo)
+            await _serve(stack, tasks, settings, url, providers, is_demo=is_demo)
             await stop.wait()
             _say("Stopping ...")
             await tasks.drain()
@@ -62,10 +69,28 @@ async def _run(settings: Settings, *, is_demo: bool) -> None:
 
 
 async def _serve(
-    stack: AsyncExitStack, tasks: Background, settings: Settings, url: str, *, is_demo: bool
+    stack: AsyncExitStack,
+    tasks: Background,
+    settings: Settings,
+    url: str,
+    providers: Providers,
+    *,
+    is_demo: bool,
 ) -> None:
+    async def prepare(engine: Engine) -> None:
+        if providers is not None:
+            name = settings.providers_file or "the providers file"
+            for change in await apply_providers(engine.catalog, providers, name):
+                _say(f"Providers: {change.verb.value} {change.reference}.")
+
     replica = await open_replica(
-        stack, tasks, settings, url, say=_say, works=Role.WORKER in settings.roles
+        stack,
+        tasks,
+        settings,
+        url,
+        say=_say,
+        works=Role.WORKER in settings.roles,
+        prepare=prepare,
     )
     metrics = _metrics(replica)
     handler = metrics.count_logs()

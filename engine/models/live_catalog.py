@@ -17,8 +17,9 @@ from engine.models.catalog import Choice, ModelCatalog, OfferedModel, OfferedPro
 from engine.models.cost import Prices
 from engine.models.key_policy import KeyPolicy, Unavailable, UnavailableReason, choose_key
 from engine.models.provider import ProviderConfig, Wire
-from engine.store.catalog import Catalog, ProviderSecrets
+from engine.store.catalog import Catalog
 from engine.store.catalog_entries import ModelInfo, ProviderInfo
+from engine.store.catalog_secrets import ProviderSecrets
 from engine.store.configuration import ConfigurationVersion
 from engine.store.errors import StoreError
 

@@ -7,8 +7,7 @@ but who asks the model (see `read_secrets`, `read_user_key`).
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from config.secret import Secret
@@ -28,31 +27,21 @@ from engine.store.catalog_entries import (
 )
 from engine.store.catalog_rows import (
     LOCK_KEY,
-    headers_place,
-    key_place,
     model_of,
     provider_of,
     user_key_of,
     user_key_place,
 )
+from engine.store.catalog_secrets import ProviderSecrets, opened_secrets
 from engine.store.configuration import ConfigurationVersion
-from engine.store.errors import SecretKeyMissing, StoreError
+from engine.store.errors import SecretKeyMissing
 from engine.store.pool import Pool
 from engine.store.queries import query
-from engine.store.stored_json import decode_json, encode_text
+from engine.store.stored_json import encode_text
 from engine.store.vault import Sealed, Vault
 
 T = TypeVar("T")
 _IN_FILE = "is administered in the providers file; change it there"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSecrets:
-    """A provider's secrets, opened. `fault`: why some could not be."""
-
-    api_key: Secret | None = None
-    headers: Mapping[str, str] | None = None
-    fault: StoreError | None = None
 
 
 class Catalog:
@@ -92,7 +81,7 @@ class Catalog:
     async def read_secrets(self) -> Mapping[UUID, ProviderSecrets]:
         """The secrets of all providers, for whoever asks the models."""
         rows = await self._pool.fetch(query("catalog.list_sealed"))
-        return {row["id"]: self._opened(row) for row in rows}
+        return {row["id"]: opened_secrets(self._vault, row) for row in rows}
 
     async def read_user_key(self, provider_id: UUID, identity: str) -> Secret | None:
         """Somebody's own key. Raises SecretKeyUnknown or SealBroken where it cannot be opened."""
@@ -256,16 +245,3 @@ class Catalog:
         """This process need not wait until it looks at the version again."""
         if self._configuration is not None:
             self._configuration.forget()
-
-    def _opened(self, row: Any) -> ProviderSecrets:
-        key, headers, fault = None, None, None
-        try:
-            if row["api_key"] is not None:
-                sealed = Sealed(data=row["api_key"], key_id=row["api_key_id"])
-                key = Secret(self._vault.open(sealed, key_place(row["id"])))
-            if row["headers"] is not None:
-                sealed = Sealed(data=row["headers"], key_id=row["headers_key_id"])
-                headers = decode_json(self._vault.open(sealed, headers_place(row["id"])).encode())
-        except StoreError as error:
-            fault = error
-        return ProviderSecrets(api_key=key, headers=headers, fault=fault)

@@ -5,6 +5,7 @@ the transaction is to be given up.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from engine.store.catalog_checks import (
 from engine.store.catalog_entries import (
     Flaw,
     ModelInfo,
+    ModelSpec,
     ProviderInfo,
     Rejection,
     Source,
@@ -31,6 +33,7 @@ from engine.store.catalog_rows import (
     provider_of,
     provider_values,
 )
+from engine.store.catalog_secrets import ProviderSecrets, opened_secrets
 from engine.store.errors import StoreError
 from engine.store.pool import Row, Transaction
 from engine.store.queries import query
@@ -123,6 +126,8 @@ class Entries:
         values = (model_id, provider.id, *model_values(spec), source.value)
         if not await self.execute("catalog.insert_model", *values):
             return conflict(f"there is a model {provider.spec.name}:{spec.name} already")
+        # Now and not at the end: of several that are added together the first becomes it.
+        await self.keep_a_default()
         return await self._known_model(model_id)
 
     async def change_model(self, found: ModelInfo, fields: Fields) -> ModelInfo | Rejection:
@@ -130,14 +135,17 @@ class Entries:
         spec = read_model(fields, found.spec)
         if isinstance(spec, Rejection):
             return spec
-        if spec == found.spec:
-            return found
         if spec.name != found.spec.name and await self._is_taken(found, spec.name):
             return conflict(f"there is a model {found.provider}:{spec.name} already")
-        if spec.is_default:
-            await self.execute("catalog.clear_default", found.id)
-        await self.execute("catalog.update_model", found.id, *model_values(spec))
-        return await self._known_model(found.id)
+        return await self._store_model(found, spec)
+
+    async def reset_model(self, found: ModelInfo, fields: Fields) -> ModelInfo | Rejection:
+        """Make a model what the fields say alone. The default stays one unless another is made it."""
+        spec = read_model(fields)
+        if isinstance(spec, Rejection):
+            return spec
+        is_default = spec.enabled and (spec.is_default or found.spec.is_default)
+        return await self._store_model(found, replace(spec, is_default=is_default))
 
     async def models(self) -> Sequence[ModelInfo]:
         """All models."""
@@ -146,6 +154,21 @@ class Entries:
     async def providers(self) -> Sequence[ProviderInfo]:
         """All providers."""
         return [provider_of(row) for row in await self.fetch("catalog.list_providers")]
+
+    async def secrets(self, provider_id: UUID) -> ProviderSecrets:
+        """A provider's secrets, opened."""
+        for row in await self.fetch("catalog.list_sealed"):
+            if row["id"] == provider_id:
+                return opened_secrets(self._vault, row)
+        return ProviderSecrets()
+
+    async def _store_model(self, found: ModelInfo, spec: ModelSpec) -> ModelInfo:
+        if spec == found.spec:
+            return found
+        if spec.is_default:
+            await self.execute("catalog.clear_default", found.id)
+        await self.execute("catalog.update_model", found.id, *model_values(spec))
+        return await self._known_model(found.id)
 
     async def _is_taken(self, found: ModelInfo, name: str) -> bool:
         return any(

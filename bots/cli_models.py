@@ -1,0 +1,118 @@
+"""`threadwright models`: which models may be asked, and which one is when nobody says."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bots.cli_catalog import made, with_catalog
+from bots.cli_store import Run
+from bots.errors import OperatorError
+
+if TYPE_CHECKING:
+    from engine.store.catalog import Catalog
+    from engine.store.catalog_entries import ModelInfo
+    from engine.store.vault import Vault
+
+_MEND = "see `threadwright models list`"
+
+
+def model_commands(run: Run) -> click.Group:
+    """The group, given what loads the settings and runs a coroutine with them."""
+
+    @click.group(
+        epilog="\b\nExamples:\n  threadwright models add anthropic claude-sonnet-4-5 --context-limit 200000 --default\n"
+        "  threadwright models set-default anthropic:claude-sonnet-4-5"
+    )
+    def models() -> None:
+        """Manage the models of providers. One is always the default."""
+
+    @models.command("list")
+    @click.pass_obj
+    def list_(environ: dict[str, str]) -> None:
+        """List all models in the database."""
+
+        async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            for info in await catalog.list_models():
+                standing = "default" if info.spec.is_default else "enabled"
+                standing = standing if info.spec.enabled else "disabled"
+                window = f"{info.spec.context_limit} tokens"
+                click.echo(f"{info.reference}\t{standing}\t{window}\t{info.source.value}")
+
+        run(environ, lambda settings: with_catalog(settings, work))
+
+    _add_changes(models, run)
+    return models
+
+
+def _add_changes(group: click.Group, run: Run) -> None:
+    @group.command()
+    @click.argument("provider")
+    @click.argument("model")
+    @click.option("--context-limit", type=int, required=True, help="Its window in tokens.")
+    @click.option("--display-name", help="What people know it by.")
+    @click.option("--compaction-threshold", type=int, help="Percent of the window; 100 is never.")
+    @click.option("--max-output-tokens", type=int)
+    @click.option("--temperature", type=float)
+    @click.option("--accepts", help="Files that it reads itself: image, pdf; with commas.")
+    @click.option("--input-price", type=float, help="Per million tokens, like those below.")
+    @click.option("--output-price", type=float)
+    @click.option("--cache-read-price", type=float)
+    @click.option("--cache-write-price", type=float)
+    @click.option("--options", metavar="JSON", help="Further fields of the request.")
+    @click.option("--default", "is_default", is_flag=True, help="Make it the default.")
+    @click.pass_obj
+    def add(environ: dict[str, str], /, *, provider: str, model: str, **given: Any) -> None:
+        """Add a MODEL, by the name that the PROVIDER knows it by."""
+        fields = {name: value for name, value in given.items() if value not in (None, False)}
+        if "accepts" in fields:
+            fields["accepts"] = [kind.strip() for kind in fields["accepts"].split(",")]
+        if "options" in fields:
+            fields["options"] = _object_of(fields["options"])
+
+        async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            info = made(await catalog.create_model(provider, {"name": model, **fields}))
+            is_default = " It is the default." if info.spec.is_default else ""
+            click.echo(f"The model {info.reference} is there.{is_default}")
+
+        run(environ, lambda settings: with_catalog(settings, work))
+
+    @group.command("set-default")
+    @click.argument("reference")
+    @click.pass_obj
+    def set_default(environ: dict[str, str], *, reference: str) -> None:
+        """Make REFERENCE (provider:model) the one that answers where nobody says which."""
+
+        async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            info = await _find(catalog, reference)
+            made(await catalog.update_model(info.id, {"is_default": True}), _MEND)
+            click.echo(f"The model {reference} is the default.")
+
+        run(environ, lambda settings: with_catalog(settings, work))
+
+    @group.command()
+    @click.argument("reference")
+    @click.pass_obj
+    def remove(environ: dict[str, str], *, reference: str) -> None:
+        """Remove the model REFERENCE (provider:model)."""
+
+        async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            info = await _find(catalog, reference)
+            made(await catalog.delete_model(info.id), _MEND)
+            click.echo(f"The model {reference} is removed.")
+
+        run(environ, lambda settings: with_catalog(settings, work))
+
+
+async def _find(catalog: "Catalog", reference: str) -> "ModelInfo":
+    for info in await catalog.list_models():
+        if info.reference == reference:
+            return info
+    raise OperatorError(f"there is no model {reference}", mend=_MEND)
+
+
+def _object_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"--options is not JSON: {error}") from error

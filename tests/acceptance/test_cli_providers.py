@@ -1,0 +1,183 @@
+"""`threadwright providers`, `models`, `keys` and `secrets`: what is set, what is shown, and that no key is."""
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from config.secret import Secret
+from engine.store.catalog import Catalog
+from engine.store.pool import Pool
+from engine.store.vault import Vault
+from tests.acceptance.test_cli import ROOT
+from tests.fakes.model_server import FakeModel
+
+KEY = "the secret key of the harbour, for tests"
+NEXT_KEY = "the next secret key of the harbour"
+PLANTED = "planted-key-0123456789-of-the-harbour"
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+class Cli:
+    """Runs commands on one database, and looks for the planted key in all that they print."""
+
+    def __init__(self, database_url: str) -> None:
+        self._environ = {
+            "PATH": os.environ["PATH"],
+            "DATABASE_URL": database_url,
+            "THREADWRIGHT_SECRET_KEY": KEY,
+        }
+
+    async def __call__(self, *words: str, stdin: str = "", **environ: str) -> Done:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bots", *words),
+            cwd=ROOT,
+            env={**self._environ, **environ},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate(stdin.encode())
+        assert process.returncode is not None
+        done = Done(process.returncode, out.decode(), err.decode())
+        assert PLANTED not in done.out + done.err
+        assert "Traceback" not in done.err
+        return done
+
+    async def did(self, *words: str, stdin: str = "", **environ: str) -> str:
+        done = await self(*words, stdin=stdin, **environ)
+        assert done.code == 0, done.err
+        return done.out
+
+
+@pytest.fixture
+def cli(database_url: str) -> Cli:
+    return Cli(database_url)
+
+
+async def key_of(pool: Pool, key: str = KEY) -> str | None:
+    (secrets,) = (await Catalog(pool, Vault(Secret(key))).read_secrets()).values()
+    return secrets.api_key.reveal() if secrets.api_key else None
+
+
+async def test_provider_and_model_are_added_tried_and_removed(
+    cli: Cli, pool: Pool, model: FakeModel
+) -> None:
+    model.api_key = PLANTED
+    await cli.did("providers", "add", "harbour", "--base-url", model.url, stdin=PLANTED + "\n")
+    assert await key_of(pool) == PLANTED
+    added = await cli.did("models", "add", "harbour", "m:1", "--context-limit", "9000")
+    assert "harbour:m:1 is there. It is the default." in added
+    model.aside("ready")
+    assert "harbour:m:1 answered in" in await cli.did("providers", "test", "harbour")
+    listed = await cli.did("providers", "list")
+    assert "harbour\tchat_completions" in listed
+    assert f"key sealed by {Vault(Secret(KEY)).key_id}" in listed
+    assert "harbour:m:1\tdefault\t9000 tokens\tadmin" in await cli.did("models", "list")
+    await cli.did("providers", "disable", "harbour")
+    refused = await cli("providers", "test", "harbour")
+    assert (refused.code, len(model.requests)) == (1, 1)
+    assert "has been disabled" in refused.err
+    await cli.did("providers", "remove", "harbour")
+    assert await cli.did("models", "list") == ""
+
+
+async def test_wrong_key_is_told_without_quoting_it(cli: Cli, model: FakeModel) -> None:
+    model.api_key = "another"
+    await cli.did(
+        "providers", "add", "harbour", "--base-url", model.url, "--key-env", "K", K=PLANTED
+    )
+    await cli.did("models", "add", "harbour", "m", "--context-limit", "9000")
+    done = await cli("providers", "test", "harbour")
+    assert done.code == 1
+    assert "Authentication with harbour failed" in done.err
+
+
+async def test_key_is_read_from_a_file_and_never_from_the_command_line(
+    cli: Cli, pool: Pool, tmp_path: Path
+) -> None:
+    file = tmp_path / "key"
+    file.write_text(PLANTED + "\n")
+    await cli.did("providers", "add", "harbour", "--key-file", str(file))
+    assert await key_of(pool) == PLANTED
+    await cli.did("providers", "set-key", "harbour", stdin="another-key")
+    assert await key_of(pool) == "another-key"
+    for command in ("add", "set-key"):
+        assert "--key " not in await cli.did("providers", command, "--help")
+    done = await cli("providers", "set-key", "harbour", stdin=" \n")
+    assert (done.code, "standard input holds no key" in done.err) == (1, True)
+
+
+async def test_what_is_wrong_is_one_line_that_says_how_to_mend_it(cli: Cli) -> None:
+    wrong = [
+        await cli("providers", "add", "Har bour", "--no-key"),
+        await cli("providers", "add", "a", THREADWRIGHT_SECRET_KEY="", stdin=PLANTED),
+        await cli("providers", "remove", "nobody"),
+        await cli("models", "add", "nobody", "m", "--context-limit", "5"),
+        await cli("models", "set-default", "nobody:m"),
+        await cli("keys", "set", "nobody", "slack:T:U", stdin=PLANTED),
+        await cli("keys", "remove", "nobody", "slack:T:U"),
+    ]
+    assert [(done.code, done.err.count("\n")) for done in wrong] == [(1, 1)] * len(wrong)
+    assert "set THREADWRIGHT_SECRET_KEY" in wrong[1].err
+
+
+async def test_default_moves_and_people_have_keys(cli: Cli, pool: Pool) -> None:
+    await cli.did("providers", "add", "harbour", "--policy", "user")
+    await cli.did("models", "add", "harbour", "a", "--context-limit", "9000")
+    await cli.did(
+        "models", "add", "harbour", "b", "--context-limit", "9000", "--input-price", "0.5"
+    )
+    await cli.did("models", "set-default", "harbour:b")
+    assert "harbour:b\tdefault" in await cli.did("models", "list")
+    await cli.did("keys", "set", "harbour", "slack:T1:Uada", stdin=PLANTED)
+    assert "harbour\tslack:T1:Uada\tsealed by" in await cli.did("keys", "list")
+    rotated = await cli.did(
+        "secrets",
+        "rotate",
+        THREADWRIGHT_SECRET_KEY=NEXT_KEY,
+        THREADWRIGHT_SECRET_KEY_PREVIOUS=KEY,
+    )
+    assert f"1 secrets were sealed anew; the key is {Vault(Secret(NEXT_KEY)).key_id}." in rotated
+    (provider,) = await Catalog(pool).list_providers()
+    after = Catalog(pool, Vault(Secret(NEXT_KEY)))
+    assert await after.read_user_key(provider.id, "slack:T1:Uada") == Secret(PLANTED)
+    lost = await cli("secrets", "rotate")
+    assert lost.code == 1
+    assert str(Vault(Secret(NEXT_KEY)).key_id) in lost.err
+    await cli.did("keys", "remove", "harbour", "slack:T1:Uada")
+    assert await cli.did("keys", "list") == ""
+
+
+async def test_file_is_shown_first_and_then_applied(cli: Cli, pool: Pool, tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    file.write_text(
+        "[providers.harbour]\nwire = 'responses'\napi_key_env = 'HARBOUR_KEY'\n"
+        "[providers.harbour.models.'m.1']\ncontext_limit = 9000\n"
+    )
+    missing = await cli("providers", "apply", str(file))
+    assert (missing.code, f"{file}:1" in missing.err, "HARBOUR_KEY" in missing.err) == (
+        2,
+        True,
+        True,
+    )
+    shown = await cli.did("providers", "apply", str(file), "--dry-run", HARBOUR_KEY=PLANTED)
+    assert shown == "add harbour\nadd harbour:m.1\n"
+    assert await cli.did("models", "list") == ""
+    assert await cli.did("providers", "apply", str(file), HARBOUR_KEY=PLANTED) == shown
+    assert (
+        await cli.did("providers", "apply", str(file), HARBOUR_KEY=PLANTED) == "Nothing differs.\n"
+    )
+    assert await key_of(pool) == PLANTED
+    file.write_text("[providers.harbour]\nwire = 'response'\n")
+    wrong = await cli("check-config", THREADWRIGHT_PROVIDERS_FILE=str(file))
+    assert (wrong.code, f"{file}:2" in wrong.err) == (2, True)
