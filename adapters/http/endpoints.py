@@ -7,6 +7,7 @@ from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
 from adapters.http.file_endpoints import FILE_ENDPOINTS
+from adapters.http.provider_endpoints import PROVIDER_ENDPOINTS
 from adapters.http.queries import LIMIT_DEFAULT, LIMIT_MAX
 from adapters.http.usage_endpoints import SPENDING_ENDPOINTS
 
@@ -286,4 +287,5 @@ ENDPOINTS: Final = (
         role=TokenRole.ADMIN,
     ),
     *SPENDING_ENDPOINTS,
+    *PROVIDER_ENDPOINTS,
 )

@@ -22,6 +22,8 @@ class ProblemCode(StrEnum):
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    SECRET_KEY_MISSING = "secret_key_missing"  # noqa: S105 - a code, not a secret
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
     BODY_TOO_LARGE = "body_too_large"
@@ -39,6 +41,8 @@ STATUS_OF_CODE: Mapping[ProblemCode, int] = {
     ProblemCode.UNAUTHORIZED: 401,
     ProblemCode.FORBIDDEN: 403,
     ProblemCode.NOT_FOUND: 404,
+    ProblemCode.CONFLICT: 409,
+    ProblemCode.SECRET_KEY_MISSING: 409,
     ProblemCode.METHOD_NOT_ALLOWED: 405,
     ProblemCode.BODY_TIMEOUT: 408,
     ProblemCode.BODY_TOO_LARGE: 413,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
+from adapters.http.provider_schemas import PROVIDER_PATH_PARAMETERS
 from adapters.http.schemas import SCHEMAS
 from adapters.http.spending_schemas import SPENDING_PATH_PARAMETERS
 
@@ -16,6 +17,7 @@ _PATH_PARAMETERS: Final[Mapping[str, Json]] = {
     "chat_id": _UUID,
     "file_id": _UUID,
     **SPENDING_PATH_PARAMETERS,
+    **PROVIDER_PATH_PARAMETERS,
 }
 _NUMBER: Final = {"type": "integer", "minimum": 0}
 _MEANINGS: Final = {
@@ -24,7 +26,7 @@ _MEANINGS: Final = {
     403: "The token may not do this.",
     404: "There is no such thing.",
     408: "The body did not arrive in time.",
-    409: "It does not go with the chat as it is.",
+    409: "It does not go with things as they are.",
     413: "The body is too large.",
     415: "The body is not of a kind that is taken.",
     422: "Invalid fields; each is named.",

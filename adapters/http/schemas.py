@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adapters.http.auth import TokenRole
 from adapters.http.errors import ProblemCode
+from adapters.http.provider_schemas import PROVIDER_SCHEMAS
 from adapters.http.spending_schemas import LIMIT_FACTS, SPENDING_SCHEMAS
 from engine.chat.commands import BusyBehavior
 from engine.chat.content import Finish, Role
@@ -273,6 +274,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         snapshot_version=_ID,
     ),
     **SPENDING_SCHEMAS,
+    **PROVIDER_SCHEMAS,
     "StreamEvent": {
         "type": "object",
         "description": "What happened, told by its type: status, part, message, queue, actions, "

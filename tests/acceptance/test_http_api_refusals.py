@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
 from typing import Any
@@ -38,9 +39,7 @@ async def api(database_url: str) -> AsyncIterator[ApiClient]:
 def filled(path: str, chat_id: object = None) -> str:
     """A path of the table with ids in it."""
     path = path.replace("{chat_id}", str(chat_id or uuid4()))
-    for name in ("message_id", "queued_id", "action_id", "token_id"):
-        path = path.replace(f"{{{name}}}", "987654321")
-    return path
+    return re.sub(r"{\w+}", "987654321", path)
 
 
 async def make(api: ApiClient) -> str:
