@@ -12,7 +12,7 @@ import pytest
 from bots.brains import build_brains
 from bots.catalog import load_bots
 from config.secret import Secret
-from config.settings import ModelProvider, Settings
+from config.settings import ModelProvider, ModelWire, Settings
 from engine.agent.brain import BrainRequest
 from engine.api import Engine
 from engine.chat.commands import CreateChat
@@ -371,3 +371,31 @@ async def test_demo_answers_without_any_request(database_url: str, provider: Mod
     ) as replica:
         chat_id = await answered(replica)
         assert len(await replica.history(chat_id)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "header"),
+    [
+        ({"provider": ModelProvider.ANTHROPIC}, "/v1/messages", ("x-api-key", "sk-settled-key")),
+        (
+            {"wire": ModelWire.RESPONSES},
+            "/v1/responses",
+            ("Authorization", "Bearer sk-settled-key"),
+        ),
+    ],
+)
+async def test_settings_choose_who_is_asked_and_how(
+    database_url: str,
+    model: FakeModel,
+    changes: dict[str, Any],
+    path: str,
+    header: tuple[str, str],
+) -> None:
+    model.say("Good morning.")
+    async with replica_with(database_url, model.url, **changes) as replica:
+        chat_id = await answered(replica)
+        assert ("assistant", "Good morning.") in await replica.history(chat_id)
+    (request,) = model.streamed
+    name, value = header
+    assert (request.path, request.headers[name]) == (path, value)
+    assert model.refusals == []
