@@ -27,6 +27,7 @@ class House:
             "OPENAI_API_KEY": "sk-soak",
             "THREADWRIGHT_MODEL_NAME": "load",
             "THREADWRIGHT_PORT": "0",
+            "THREADWRIGHT_TITLES_ENABLED": "false",
             "THREADWRIGHT_LOG_FORMAT": "json",
             "THREADWRIGHT_STATE_DIR": str(self._folder),
             "THREADWRIGHT_WORKER_LEASE_SECONDS": str(LEASE_SECONDS),

@@ -58,6 +58,7 @@ async def run_replica(load: ScaleLoad) -> ScaleMeasured:
     """Drive the own chats through their turns while working on whichever are runnable."""
     settings = replace(Settings(), worker=WorkerSettings(chats_max=max(load.chats, 1)))
     settings = replace(settings, redis=replace(settings.redis, url=SecretUrl(load.redis_url)))
+    settings = replace(settings, titles=replace(settings.titles, enabled=False))
     notes = _Notes()
     async with AsyncExitStack() as stack, background() as tasks:
         session = await stack.enter_async_context(model_session())
