@@ -13,12 +13,13 @@ from engine.models.client import HttpModel, model_session
 from engine.models.cost import Prices
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool
-from tests.fakes.model_server import Call, End, FakeModel, Gate, Say, Step
+from tests.fakes.model_server import Call, End, FakeModel, Gate, Refuse, Say, Step
 from tests.fakes.replica import TestReplica, brains_of, provider_at
 
 LIMIT = 1000
 FULL = {"prompt_tokens": 800, "completion_tokens": 5, "total_tokens": 805}
 LITTLE = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+TOO_LONG_400 = Refuse(400, "This model's maximum context length is 1000 tokens.")
 SUMMARY = "Ada looks for the lighthouse keeper."
 
 

@@ -11,7 +11,6 @@ from engine.chat.commands import (
     BusyBehavior,
     ClearContext,
     EditMessage,
-    Interrupt,
     RequestCompaction,
 )
 from engine.chat.content import Role, Visibility, plain, text_of
@@ -21,19 +20,17 @@ from engine.stream.events import PartEvent, ToolCallDelta
 from tests.acceptance.compaction_house import (
     FULL,
     SUMMARY,
+    TOO_LONG_400,
     calls,
     everything,
     house,
     notes,
     says,
-    summaries,
     summarises,
     told,
 )
-from tests.fakes.model_server import FakeModel, Hang, Refuse
+from tests.fakes.model_server import FakeModel
 from tests.fakes.replica import soon
-
-TOO_LONG_400 = Refuse(400, "This model's maximum context length is 1000 tokens.")
 
 
 @pytest.fixture
@@ -176,32 +173,6 @@ async def test_a_history_that_the_provider_refuses_is_summarised_but_for_what_wa
         assert (await replica.history(chat_id))[-1] == ("assistant", "In Hamburg.")
 
 
-async def test_a_message_that_is_too_long_by_itself_ends_in_words(
-    database_url: str, model: FakeModel
-) -> None:
-    model.script([TOO_LONG_400])
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Everything I know about keepers.")
-        view = await replica.until(chat_id, ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert view.last_error.message == TOO_LONG
-        assert model.asides == []
-
-
-async def test_a_request_for_a_summary_that_is_too_long_is_shortened(
-    database_url: str, model: FakeModel
-) -> None:
-    model.script(says("He is ill. " * 40, FULL))
-    model.aside_script([TOO_LONG_400])
-    model.aside_script(summarises())
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-        first, second = (len(request.last_text) for request in model.asides)
-        assert second < first
-        assert len(await summaries(replica, chat_id)) == 1
-
-
 async def test_a_summary_is_made_on_request(database_url: str, model: FakeModel) -> None:
     model.aside_script(summarises())
     async with house(database_url, model, threshold=100) as replica:
@@ -217,93 +188,6 @@ async def test_a_summary_is_made_on_request(database_url: str, model: FakeModel)
         await replica.until(chat_id, ShownStatus.WAITING)
         assert len(model.asides) == 1, "what is summarised is not summarised again"
         assert len(model.streamed) == 1
-
-
-async def test_a_request_that_fails_says_so(database_url: str, model: FakeModel) -> None:
-    model.aside_script([Refuse(401, "Incorrect API key provided.")])
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-        await replica.do(chat_id, RequestCompaction())
-        view = await replica.until(chat_id, ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert "Authentication" in view.last_error.message
-        assert await summaries(replica, chat_id) == []
-
-
-async def test_a_summary_that_fails_in_mid_turn_does_not_end_the_turn(
-    database_url: str, model: FakeModel
-) -> None:
-    """While the window is not full the turn goes on, and asks for no summary again."""
-    model.script(calls(), calls(), says("A grey sail.", FULL))
-    model.aside_script([Refuse(400, "no")])
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-        assert (await replica.history(chat_id))[-1] == ("assistant", "A grey sail.")
-        assert (len(model.streamed), len(model.asides)) == (3, 1)
-        assert await summaries(replica, chat_id) == []
-
-
-async def test_a_summary_that_fails_before_a_full_window_ends_the_turn(
-    database_url: str, model: FakeModel
-) -> None:
-    model.script(calls({**FULL, "prompt_tokens": 1000}))
-    model.aside_script([Refuse(401, "Incorrect API key provided.")])
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        view = await replica.until(chat_id, ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert "Authentication" in view.last_error.message
-        assert len(model.streamed) == 1
-
-
-async def test_a_summary_that_fails_at_the_end_leaves_the_answer(
-    database_url: str, model: FakeModel
-) -> None:
-    model.script(says("He is ill.", FULL))
-    model.aside_script([Refuse(400, "no")])
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        view = await replica.until(chat_id, ShownStatus.WAITING)
-        assert view.last_error is None
-        assert (await replica.history(chat_id))[-1] == ("assistant", "He is ill.")
-        assert await summaries(replica, chat_id) == []
-
-
-async def test_a_failed_attempt_at_a_summary_is_repeated(
-    database_url: str, model: FakeModel
-) -> None:
-    model.script(says("He is ill.", FULL))
-    model.aside_script([Refuse(503, "busy", {"Retry-After": "0"})])
-    model.aside_script(summarises())
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-        assert len(model.asides) == 2
-        assert len(await summaries(replica, chat_id)) == 1
-
-
-@pytest.mark.parametrize("at_end", [False, True])
-async def test_an_interrupt_stops_a_summary_at_once(
-    database_url: str, model: FakeModel, *, at_end: bool
-) -> None:
-    """Nothing of it is stored; the next message is answered."""
-    model.script(says("He is ill.", FULL) if at_end else calls(), says("In Hamburg."))
-    model.aside_script([*summarises(at="summing")[:1], Hang()])
-    model.aside_script(summarises())
-    async with house(database_url, model) as replica:
-        chat_id = await replica.chat("Where is the keeper?")
-        await soon(model.reached("summing"))
-        await replica.do(chat_id, Interrupt())
-        model.release("summing")
-        await soon(model.asides[0].left.wait())
-        await replica.until(chat_id, ShownStatus.WAITING)
-        assert await summaries(replica, chat_id) == []
-        assert await notes(replica, chat_id) == []
-        await replica.send(chat_id, "And his wife?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-        assert (await replica.history(chat_id))[-1] == ("assistant", "In Hamburg.")
 
 
 async def test_followers_see_that_a_summary_is_being_made(

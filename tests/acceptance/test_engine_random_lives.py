@@ -24,7 +24,8 @@ from engine.store.outcomes import Created
 from engine.store.pool import Pool, open_pool
 from engine.store.rows import ChatRows
 from engine.store.stored_json import decode_json, decode_optional
-from tests.unit.engine.chat.model import ChatModel, View, broken_promises
+from tests.unit.engine.chat.model import ChatModel, View
+from tests.unit.engine.chat.promises import broken_promises
 from tests.unit.engine.chat.steps import (
     ADA,
     LATER,

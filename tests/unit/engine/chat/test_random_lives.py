@@ -12,7 +12,8 @@ from engine.chat.content import Role, plain, text_of
 from engine.chat.decision import Decision, Effect, Refusal
 from engine.chat.ids import ChatId, MessageId, QueuedId, RunnerId
 from engine.chat.writes import ActionState
-from tests.unit.engine.chat.model import WORKS, ChatModel, broken_promises
+from tests.unit.engine.chat.model import WORKS, ChatModel
+from tests.unit.engine.chat.promises import broken_promises
 from tests.unit.engine.chat.steps import (
     ADA,
     LATER,
