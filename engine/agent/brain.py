@@ -65,13 +65,15 @@ class SideModel:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrainRequest:
     """Who is to be answered: the chat's bot, the model that the chat asks for (None: the bot's
-    own) and the person whose key may be used."""
+    own) and the person whose key may be used. `records_calls`: the chat asks for a record of its
+    model calls."""
 
     bot: str
     model: str | None = None
     identity: str | None = None
     chat_id: ChatId | None = None
     organization_id: OrganizationId | None = None
+    records_calls: bool = False
 
 
 Brains = Callable[[BrainRequest], Awaitable[Brain]]

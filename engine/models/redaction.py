@@ -14,9 +14,9 @@ _RULES: Final = (
     (re.compile(r"(?i)(hooks\.slack\.com/(?:services|workflows|triggers))/[^\s\"'<>]+"), r"\1/***"),
     (re.compile(r"(?i)(discord(?:app)?\.com/api/webhooks)/[^\s\"'<>]+"), r"\1/***"),
     # scheme://user:password@host and scheme://token@host
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#\"'<>]+@"), r"\1***@"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/?#\"'<>]+@"), r"\1***@"),
     # The query and fragment of any address.
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^\s?#\"'<>]+)[?#][^\s\"'<>]*"), r"\1?***"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://[^\s?#\"'<>]+)[?#][^\s\"'<>]*"), r"\1?***"),
     (
         re.compile(
             r"(?i)([\"']?\b[a-z0-9_-]{0,40}(?:api[-_ ]?key|token|secret|password|passwd|authorization)"

@@ -43,6 +43,7 @@ class AcquiredChat:
     owner: Author | None
     open_calls: tuple[OpenCall, ...]
     compaction_requested: bool
+    records_calls: bool = False
     runnable_since: datetime
     is_capped: bool = False
 
@@ -161,6 +162,7 @@ def _acquired_of(row: Row, *, is_capped: bool = False) -> AcquiredChat:
         owner=decode_optional(row["owner"], Author),
         open_calls=decode_json(row["open_calls"], tuple[OpenCall, ...]),
         compaction_requested=row["compaction_requested"],
+        records_calls=row["records_calls"],
         runnable_since=row["runnable_since"],
         is_capped=is_capped,
     )

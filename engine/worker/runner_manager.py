@@ -114,6 +114,7 @@ class RunnerManager:
             identity=chat.owner.identity if chat.owner else None,
             chat_id=chat.chat_id,
             organization_id=chat.organization_id,
+            records_calls=chat.records_calls,
         )
 
         async def equip() -> Equipment:

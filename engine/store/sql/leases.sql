@@ -27,7 +27,8 @@ locked AS (
 )
 SELECT id, organization_id, bot, title, title_source, model, system_prompt, labels, dynamic_tools,
        owner, status, archived, snapshot_version, history_version, queue_version, retry_version,
-       generation_attempt, runner_id, open_calls, compaction_requested, runnable_since
+       generation_attempt, runner_id, open_calls, compaction_requested, records_calls,
+       runnable_since
 FROM acquired
 ORDER BY runnable_since
 

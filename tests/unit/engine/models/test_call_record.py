@@ -1,0 +1,158 @@
+"""What is kept of a model call: no secret, no file's bytes, never more than a megabyte, and soon."""
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+
+from engine.chat.content import (
+    Author,
+    Finish,
+    NewMessage,
+    ProviderPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Usage,
+    plain,
+)
+from engine.chat.ids import ToolCallId
+from engine.models.attachments import FileData
+from engine.models.call_record import RECORD_BYTES_MAX, request_record, response_record
+from engine.models.model import ModelPrompt, ToolOffer
+from engine.models.parts import StreamResult
+
+KEY = "sk-planted0123456789abcdef"
+CALL = ToolCallId("call-1")
+
+
+def prompt(*messages: NewMessage, **fields: Any) -> ModelPrompt:
+    return ModelPrompt(model="m", messages=messages, **fields)
+
+
+def said(text: str, role: Role = Role.USER) -> NewMessage:
+    return NewMessage(role=role, content=plain(text), author=Author(identity="x:1", name="Ada"))
+
+
+def size(record: Any) -> int:
+    return len(msgspec.json.encode(record))
+
+
+def test_a_call_is_kept_as_it_was_made() -> None:
+    record = request_record(
+        prompt(
+            said("Hello \U0001f6a4 ü"),
+            system="You are Wren.",
+            tools=(ToolOffer(name="find", description="Finds.", input_schema={"type": "object"}),),
+            max_output_tokens=7,
+            options={"top_p": 0.5},
+        )
+    )
+    assert record["messages"] == [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "Hello \U0001f6a4 ü"}],
+            "author": "Ada",
+        }
+    ]
+    assert record["tools"][0]["input_schema"] == {"type": "object"}
+    assert (record["system"], record["max_output_tokens"]) == ("You are Wren.", 7)
+    assert record["options"] == {"top_p": 0.5}
+    result = StreamResult(
+        content=plain("Aye."), finish=Finish.STOP, usage=Usage(input_tokens=1, output_tokens=2)
+    )
+    assert response_record(result) == {
+        "content": [{"type": "text", "text": "Aye."}],
+        "finish": "stop",
+        "usage": {"input_tokens": 1, "output_tokens": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        TextPart(text=f"my key is {KEY}"),
+        ToolCallPart(tool_call_id=CALL, tool_name="x", args=json.dumps({"password": "planted-pw"})),
+        ToolResultPart(tool_call_id=CALL, tool_name="x", result={"api_key": "planted-pw"}),
+        ToolResultPart(tool_call_id=CALL, tool_name="x", result=[{"deep": [KEY]}]),
+        ToolResultPart(tool_call_id=CALL, tool_name="x", result={KEY: "a key as a key"}),
+        ProviderPart(provider="p", wire="w", data={"authorization": "planted-pw"}),
+        TextPart(text="x " * 3000 + f"https://ada:planted-pw@example.org/?token={KEY}"),
+        TextPart(text="x" * 1900 + f',"password":"planted-pw","more":"{"y" * 3000}"'),
+    ],
+)
+def test_no_planted_secret_is_kept(part: Any) -> None:
+    message = NewMessage(role=Role.ASSISTANT, content=(part,))
+    told = json.dumps(request_record(prompt(message)))
+    told += json.dumps(response_record(StreamResult(content=(part,))))
+    assert "planted" not in told
+    assert "***" in told
+
+
+def test_no_bytes_of_files_are_kept() -> None:
+    encoded = "iVBORw0KGgo" * 100
+    record = request_record(
+        prompt(
+            said(f"data:image/png;base64,{encoded}== and a word"),
+            NewMessage(
+                role=Role.TOOL,
+                content=(
+                    ToolResultPart(
+                        tool_call_id=CALL, tool_name="x", result={"image": {"data": encoded}}
+                    ),
+                ),
+            ),
+            files={CALL: FileData(media_type="image/png", data=b"\x89PNG" * 100)},
+        )
+    )
+    told = json.dumps(record)
+    assert encoded[:100] not in told
+    assert "PNG" not in told
+    assert "and a word" in told
+    assert record["files"] == [{"file_id": "call-1", "media_type": "image/png", "size": 400}]
+
+
+def test_the_oldest_messages_of_too_many_are_left_out_and_counted() -> None:
+    record = request_record(prompt(*(said(f"{number} " + "boat " * 900) for number in range(400))))
+    kept = len(record["messages"])
+    assert size(record) <= RECORD_BYTES_MAX
+    assert record["messages_left_out"] == 400 - kept
+    assert 100 < kept < 400
+    assert record["messages"][-1]["content"][0]["text"].startswith("399 ")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"system": "boat " * 500_000},
+        {"options": {f"key{number}": "boat " * 10_000 for number in range(50)}},
+        {
+            "tools": tuple(
+                ToolOffer(name=f"t{number}", description="boat " * 10_000) for number in range(20)
+            )
+        },
+    ],
+)
+def test_whatever_is_too_much_is_bounded(fields: dict[str, Any]) -> None:
+    assert size(request_record(prompt(said("x"), **fields))) <= RECORD_BYTES_MAX
+
+
+def test_deep_and_broken_values_are_survived() -> None:
+    deep: Any = "x"
+    for _ in range(500):
+        deep = [deep]
+    part = ToolResultPart(tool_call_id=CALL, tool_name="x", result={"a": deep, "b": "\ud800"})
+    message = NewMessage(role=Role.TOOL, content=(part,))
+    assert request_record(prompt(message))["messages"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 50_000, "a-b.c+" * 16_000, "://" * 30_000, "key=" * 25_000]
+)
+def test_text_made_to_be_slow_is_not(text: str) -> None:
+    began = time.process_time()
+    request_record(prompt(said(text)))
+    assert time.process_time() - began < 10
