@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from bots.cli_chats import chats_commands
 from bots.cli_groups import group_commands
 from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
@@ -286,6 +287,7 @@ cli.add_command(secret_commands(_run_with))
 cli.add_command(usage_command(_run_with))
 cli.add_command(limit_commands(_run_with))
 cli.add_command(group_commands(_run_with))
+cli.add_command(chats_commands(_run_with))
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from bots.brains import build_brains
 from bots.catalog import load_bots
 from bots.lifecycle import Background
+from bots.retention import retention_chores
 from bots.settled_models import settled_providers
 from bots.side_work import make_side_work, notify_after_seconds
 from config.settings import Settings
@@ -24,6 +25,7 @@ from engine.stream.part_buffer import PartBuffer
 from engine.stream.relay import Relay
 from engine.stream.relay_memory import MemoryRelay
 from engine.stream.relay_redis import RedisRelay
+from engine.worker.call_recorder import CallRecorder
 from engine.worker.housekeeping import Housekeeper
 from engine.worker.patient_store import PatientStore
 from engine.worker.side_work import SideWork
@@ -85,11 +87,20 @@ async def open_replica(
             brains = build_brains(settings, load_bots(settings.bots_dir), session, engine.models)
             # Once in memory, models outlast the database.
             await engine.models.current()
+        recorder = CallRecorder(engine.recordings)
+        stack.push_async_callback(recorder.drain)
+        brains = recorder.recorded(brains)
         side_work = make_side_work(settings, engine, brains)
         tasks.start(side_work.run(), name="side work")
         worker = _make_worker(settings, engine, pool, brains, side_work)
         tasks.start(worker.run(), name="worker")
-        housekeeper = Housekeeper(engine.leases, engine.inbox, engine.files, engine.notifications)
+        housekeeper = Housekeeper(
+            engine.leases,
+            engine.inbox,
+            engine.files,
+            engine.notifications,
+            chores=retention_chores(settings, engine),
+        )
         tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
     return Replica(engine=engine, pool=pool, relay=relay, worker=worker)

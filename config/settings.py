@@ -220,6 +220,33 @@ class FilesSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSettings:
+    """What becomes of chats that nobody goes on with. Days are counted from midnight, UTC."""
+
+    archive_days: int = setting(
+        0,
+        "A chat in which nothing was said for so many days is put away, unless it is pinned or at "
+        "work; 0: never.",
+        at_least=0,
+        at_most=3650,
+    )
+    delete_days: int = setting(
+        0,
+        "A chat that was put away so many days ago is removed for good with everything in it; what "
+        "it cost is kept; 0: never.",
+        at_least=0,
+        at_most=3650,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingSettings:
+    """Debug recordings of model calls, of the chats for which they are switched on."""
+
+    days: int = setting(7, "How long a recorded call is kept.", at_least=1, at_most=3650)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSettings:
     """Live parts on their way to readers."""
 
@@ -352,6 +379,8 @@ class Settings:
     files: FilesSettings = field(default_factory=FilesSettings)
     titles: TitlesSettings = field(default_factory=TitlesSettings)
     notifications: NotificationsSettings = field(default_factory=NotificationsSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    recording: RecordingSettings = field(default_factory=RecordingSettings)
     stream: StreamSettings = field(default_factory=StreamSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     slack: SlackSettings = field(default_factory=SlackSettings)

@@ -54,6 +54,7 @@ from engine.store.pool import Pool
 from engine.store.reads import Reads
 from engine.store.receipts import Receipt, Receipts, ReceiptState
 from engine.store.recordings import Recording, Recordings
+from engine.store.retention import Retention
 from engine.store.rows import ChatRows, MessageRef, QueuedRef
 from engine.store.side_work import SideWorkRows
 from engine.store.spend_limits import (
@@ -144,6 +145,7 @@ class Engine:
         self.details = Details(pool, self._publish)
         self.reads = Reads(pool)
         self.recordings = Recordings(pool)
+        self.retention = Retention(pool, self._publish, clock)
         self.leases = Leases(pool)
         self.bindings = Bindings(pool)
         self.inbox = Inbox(pool)

@@ -20,7 +20,7 @@ from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.thread_delivery import DeliveryFailed, Ended, ThreadDelivery
 from adapters.delivery.wakeup import Wakeup
 from config.settings import DeliverySettings
-from engine.api import Delivery, Engine, StoreUnavailable
+from engine.api import ChatMissing, Delivery, Engine, StoreUnavailable
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId
 
@@ -163,6 +163,9 @@ class DeliveryPump:
             logger.info("lease lost", extra=_about(held, "delivery_lease_lost"))
         except DeliveryFailed as error:
             await self._put_off(held, error)
+        except ChatMissing:
+            # It was deleted, and its delivery with it; what it said in the thread stays there.
+            logger.info("chat deleted", extra=_about(held, "delivery_chat_deleted"))
         except StoreUnavailable:
             # The lease runs out by itself, and whoever claims it next goes on from the ledger.
             logger.warning("database away", extra=_about(held, "delivery_store_unavailable"))

@@ -154,7 +154,12 @@ class AnswerAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """Put the chat away; what runs is stopped, what is queued stays."""
+    """Put the chat away; what runs is stopped, what is queued stays.
+
+    `unless_changed_since`: only a chat that still stands at this snapshot version.
+    """
+
+    unless_changed_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

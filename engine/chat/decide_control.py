@@ -124,10 +124,14 @@ def decide_expire(snapshot: Snapshot, _command: ExpireActions, now: datetime) ->
     return decision(snapshot, replace(row, last_error=error).to(ChatStatus.ERROR), *writes)
 
 
-def decide_archive(snapshot: Snapshot, _command: Archive) -> Decision | Refusal:
+def decide_archive(snapshot: Snapshot, command: Archive) -> Decision | Refusal:
     """Put away; a run is interrupted first, and the queue stays."""
     if snapshot.archived:
         return Refusal(reason=RefusalReason.ARCHIVED)
+    since = command.unless_changed_since
+    # The snapshot counts this command.
+    if since is not None and snapshot.snapshot_version > since + 1:
+        return Refusal(reason=RefusalReason.STATUS_CHANGED, detail=snapshot.status.value)
     row = replace(ChatRow.of(snapshot), archived=True)
     if snapshot.status is ChatStatus.REQUIRES_ACTION:
         row = without_calls(row).to(ChatStatus.WAITING)

@@ -64,6 +64,7 @@ class ChatFollower:
         self._buffer: EpisodeBuffer | None = None
         self._position = START
         self._has_news = True
+        self._is_missing = False
         self._waiter: asyncio.Future[None] | None = None
         # Invariant: whatever the cursor has gone past is here or taken.
         self._untaken: list[Event] = []
@@ -139,6 +140,12 @@ class ChatFollower:
         if self._cursor is not None and is_news(self._cursor, change, polled=True):
             self._note(change, polled=True)
 
+    def tell_missing(self) -> None:
+        """A poll did not find the chat. The next take looks for itself, and raises ChatMissing."""
+        if self._cursor is not None:
+            self._is_missing = True
+            self._tell()
+
     # -- callbacks of the relay ------------------------------------------------------------------
 
     def _on_change(self, change: ChatChange) -> None:
@@ -174,6 +181,9 @@ class ChatFollower:
         self._tell_update(subscription, update)
 
     async def _go_on(self, subscription: Subscription, cursor: Cursor) -> None:
+        if self._is_missing:
+            await self._read(cursor.versions, FROM_THE_START)
+            self._is_missing = False
         while (update := await self._next_update(subscription, cursor)) is not None:
             cursor = self._tell_update(subscription, update)
         self._tell_parts(subscription, cursor)

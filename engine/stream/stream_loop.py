@@ -86,9 +86,14 @@ class StreamLoop:
         """Tell each follower where its chat stands."""
         chat_ids = iter(tuple(self._followers))
         while some := list(islice(chat_ids, POLL_CHATS_MAX)):
+            missing = set(some)
             for change in await self._reader.versions_of(some):
+                missing.discard(change.chat_id)
                 for follower in tuple(self._followers.get(change.chat_id, ())):
                     follower.tell_versions(change)
+            for chat_id in missing:
+                for follower in tuple(self._followers.get(chat_id, ())):
+                    follower.tell_missing()
 
     async def _wait_for_turn(self) -> None:
         spans = self._relay.spans_replicas
