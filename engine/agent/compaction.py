@@ -34,10 +34,10 @@ PAUSES_MAX: Final = 10
 """How often in a row a provider that paused is asked to go on."""
 NEVER: Final = 100
 """The threshold that means that nothing is summarised for its size."""
-BEGINNING: Final = "The following is a summary of the earlier conversation."
+BEGINNING: Final = "What was said before this is no longer shown to you. In short, it was this."
 GO_ON: Final = (
-    " The assistant was actively working when the context was compacted."
-    " Continue the work described below:"
+    " You were in the middle of your work at that point:"
+    " take it up again from where this account ends."
 )
 TOO_LONG: Final = (
     "This conversation is too long for the model, even when what came before is summarised. "
