@@ -233,6 +233,15 @@ async def test_provider_that_cannot_be_asked_gets_no_request(
         await replica.until(chat_id, ShownStatus.WAITING)
 
 
+async def test_new_key_is_used_from_the_next_turn_on(database_url: str, model: FakeModel) -> None:
+    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
+        await configure(replica.engine, "harbour", model.url, "m")
+        await answered(replica)
+        await change(replica.engine, "harbour", api_key="sk-the-next-one")
+        await answered(replica)
+        assert keys_of(model) == [f"Bearer {CENTRAL}", "Bearer sk-the-next-one"]
+
+
 async def test_provider_that_needs_no_key_is_asked_without_one(
     database_url: str, model: FakeModel
 ) -> None:
