@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 
 from engine.agent.gate import Gate, Stopped, StopReason
+from engine.agent.lost_preview import lost_preview
 from engine.agent.recovery import message_of_calls, recover_calls
 from engine.agent.turn import Turn
 from engine.agent.turn_state import Overtaken, TurnPorts
@@ -131,7 +132,7 @@ class Runner:
 
     async def _finish_interruption(self, ports: TurnPorts) -> bool:
         """Put the partial answer away. True: the queue's head is in the history, go on with it."""
-        messages = self._in_hand or await self._found_results(ports)
+        messages = self._in_hand or await self._left_behind(ports)
         outcome = await ports.store.submit(
             self.chat_id, FinishInterruption(fence=self._fence, messages=messages)
         )
@@ -148,6 +149,13 @@ class Runner:
         hint = self._newest_hint
         if hint is not None:
             self.on_change(hint)
+
+    async def _left_behind(self, ports: TurnPorts) -> tuple[NewMessage, ...]:
+        """What an earlier runner had in hand when it was lost, as far as it can be found."""
+        if self._turn is not None:
+            return ()
+        results = await self._found_results(ports)
+        return results or await lost_preview(ports.relay, self._first)
 
     async def _found_results(self, ports: TurnPorts) -> tuple[NewMessage, ...]:
         """Results that an earlier runner had in the ledger but could not store any more."""

@@ -14,7 +14,7 @@ from engine.chat.commands import (
     Interrupt,
     Unarchive,
 )
-from engine.chat.content import Finish, NewMessage, Role, plain, text_of
+from engine.chat.content import Finish, NewMessage, ReasoningPart, Role, plain, text_of
 from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.synthetic import INTERRUPTED_IN_RUN
 from engine.chat.view import ShownStatus
@@ -133,6 +133,32 @@ async def silence(replica: TestReplica) -> None:
         await connection.execute(
             "UPDATE chat_heartbeats SET heartbeat_at = now() - lease - interval '1 second'"
         )
+
+
+async def test_a_stop_after_the_worker_died_keeps_what_people_had_seen(
+    database_url: str, redis_url: str, model: FakeModel
+) -> None:
+    """E3, E41: another replica finds the streamed text where followers read it."""
+    model.script([Think("Hm."), Say("The light "), Say("turns"), Gate("never")])
+    async with TestReplica.start(
+        database_url, model.url, redis_url=redis_url, works=False
+    ) as watching:
+        async with TestReplica.start(database_url, model.url, redis_url=redis_url) as dying:
+            chat_id = await dying.chat("one")
+            async with watching.watch(chat_id) as seen:
+                await seen.until_text("The light turns")
+                await dying.kill()
+            await watching.do(chat_id, Interrupt())
+        async with TestReplica.start(database_url, model.url, redis_url=redis_url) as heir:
+            await heir.until(chat_id, ShownStatus.WAITING)
+            assert await heir.history(chat_id) == [
+                ("user", "one"),
+                ("assistant", "The light turns"),
+            ]
+            (_, answer) = await heir.messages(chat_id)
+            assert answer.finish is Finish.INTERRUPTED
+            assert ReasoningPart(text="Hm.") in answer.content
+    assert len(model.requests) == 1
 
 
 async def test_a_pending_chat_is_put_away_at_once(database_url: str) -> None:
