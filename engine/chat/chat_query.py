@@ -155,8 +155,8 @@ def _search(found: ChatFilter, value: str) -> ChatFilter:
     text = _text("search", value)
     if not any(sign.isalnum() for sign in text):
         raise QueryInvalid("search: has no letter and no digit to look for")
-    # Quotes keep words together for the database too; one within a text would only confuse it.
-    words = text.replace('"', " ")
+    # Within a text these are signs of the language of searches, and of markup.
+    words = re.sub(r"[\"<>]", " ", text)
     words = f'"{words}"' if value.startswith('"') else words
     return replace(found, search=words if found.search is None else f"{found.search} {words}")
 

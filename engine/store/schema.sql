@@ -70,7 +70,6 @@ CREATE TABLE chat_messages (
     CONSTRAINT chat_messages_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'model'::text, 'both'::text])))
 );
 CREATE INDEX chat_messages_changed ON public.chat_messages USING btree (chat_id, revision);
-CREATE INDEX chat_messages_cost ON public.chat_messages USING btree (organization_id, created_at) INCLUDE (cost_micros) WHERE (cost_micros IS NOT NULL);
 CREATE INDEX chat_messages_of_chat ON public.chat_messages USING btree (chat_id, id);
 CREATE INDEX chat_messages_source_seen ON public.chat_messages USING btree (chat_id, source_key) WHERE (source_key IS NOT NULL);
 CREATE INDEX chat_messages_summaries ON public.chat_messages USING btree (chat_id, id) WHERE (summary_of IS NOT NULL);
@@ -607,10 +606,10 @@ CREATE OR REPLACE FUNCTION public.message_words(content jsonb)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-    SELECT to_tsvector('simple', lower(left(coalesce((
+    SELECT to_tsvector('simple', lower(translate(left(coalesce((
         SELECT string_agg(part ->> 'text', ' ') FROM jsonb_array_elements(content) AS part
         WHERE part ->> 'type' = 'text'
-    ), ''), 100000) COLLATE pg_catalog.pg_c_utf8))
+    ), ''), 100000), '<>', '  ') COLLATE pg_catalog.pg_c_utf8))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.raise_configuration_version()

@@ -213,6 +213,7 @@ async def test_what_was_said_is_found_with_the_passage_newest_chat_first(
     ("text", "query", "matches"),
     [
         ("Grüße aus ZÜRICH", "search:zürich", {"ZÜRICH"}),
+        ("a <red> boat", "search:<red>", {"red"}),
         ("über uns", "search:ÜBER", {"über"}),
         ("Привет, Мир", "search:мир", {"Мир"}),
         ("Die Tür klemmt", 'search:"die tür"', {"Die", "Tür"}),

@@ -25,7 +25,8 @@ ALTER TABLE chat_messages ADD COLUMN summary_of bigint;
 CREATE INDEX chat_messages_summaries ON chat_messages (chat_id, id) WHERE summary_of IS NOT NULL;
 
 -- What was said, for search: the first 100,000 characters of a message's text, in small letters of every
--- script, by whichever collation of this server knows them. An index names no function but the server's.
+-- script, by whichever collation of this server knows them. An index names no function but the server's. What
+-- stands in angle brackets is words too, though the server's parser takes it for markup and leaves it out.
 DO $$
 DECLARE
     letters text := coalesce((
@@ -43,16 +44,19 @@ BEGIN
     EXECUTE format($make$
         CREATE FUNCTION message_words(content jsonb) RETURNS tsvector
         LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
-    SELECT to_tsvector('simple', lower(left(coalesce((
+    SELECT to_tsvector('simple', lower(translate(left(coalesce((
         SELECT string_agg(part ->> 'text', ' ') FROM jsonb_array_elements(content) AS part
         WHERE part ->> 'type' = 'text'
-    ), ''), 100000) %1$s))
+    ), ''), 100000), '<>', '  ') %1$s))
 $body$
     $make$, letters);
 END
 $$;
 CREATE INDEX chat_messages_words ON chat_messages USING gin (message_words(content))
     WHERE role IN ('user', 'assistant') AND visibility <> 'model' AND NOT deleted;
+
+-- What is paid is added up from usage_records below.
+DROP INDEX chat_messages_cost;
 
 -- Model calls that were paid for. Kept when their chats are deleted, so no reference to them.
 CREATE TABLE usage_records (
