@@ -52,7 +52,7 @@ async def pages(lists: ChatLists, size: int, wanted: ChatFilter | None = None) -
     """All chats, page by page."""
     found: list[ListedChat] = []
     after: ChatCursor | None = None
-    while True:
+    for _ in range(50):
         page = await lists.list_chats(
             wanted or ChatFilter(), identity="ada", after=after, limit=size
         )
@@ -60,6 +60,7 @@ async def pages(lists: ChatLists, size: int, wanted: ChatFilter | None = None) -
         if len(page) < size:
             return [listed.chat.id for listed in found]
         after = page[-1].cursor
+    raise AssertionError(f"the pages never end: {found}")
 
 
 # -- order and pages ------------------------------------------------------------------------------
