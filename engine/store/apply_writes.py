@@ -108,6 +108,7 @@ async def _update_row(
         history_changed,
         any(isinstance(write, _CHANGES_QUEUE) for write in decision.writes),
         waits and not waited,
+        before.snapshot_version,
     )
     if changed is None:
         raise WriteMissed("update_row")

@@ -1,7 +1,6 @@
 """Reading chats. Every answer is of one snapshot of the database; nothing here locks or changes."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from engine.chat.actions import RequiredAction
@@ -11,7 +10,6 @@ from engine.chat.ids import (
     ActionId,
     ChatId,
     MessageId,
-    OrganizationId,
     QueuedId,
 )
 from engine.chat.snapshot import ChatStatus
@@ -154,11 +152,6 @@ class ChatRows:
             role=Role(row["role"]),
             is_last_user_message=row["is_last_user_message"],
         )
-
-    async def spent_micros(self, organization_id: OrganizationId, since: datetime) -> int:
-        """What an organization has spent since then, in millionths of the price's currency."""
-        row = await self._pool.fetch_one(query("rows.spent_micros"), organization_id, since)
-        return 0 if row is None else int(row["micros"])
 
 
 def _messages_of(row: Row | None) -> tuple[Message, ...]:

@@ -627,7 +627,9 @@ CREATE OR REPLACE FUNCTION public.stamp_revision()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-    NEW.revision := coalesce(bump_once(NEW.chat_id), 0);
+    IF TG_OP = 'UPDATE' OR NEW.revision = 0 THEN
+        NEW.revision := coalesce(bump_once(NEW.chat_id), 0);
+    END IF;
     RETURN NEW;
 END
 $function$;

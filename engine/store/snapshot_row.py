@@ -22,7 +22,7 @@ _OpenCalls = tuple[OpenCall, ...]
 async def load_snapshot(
     transaction: Transaction, chat_id: ChatId, command: Command
 ) -> tuple[Snapshot, datetime] | None:
-    """The locked chat, its version raised, and the database's time. None: no such chat."""
+    """The locked chat, at the version to be written, and the database's time. None: no such chat."""
     source_key = command.source_key if isinstance(command, SendMessage) else None
     edited = command.message_id if isinstance(command, EditMessage) else None
     action = command.action_id if isinstance(command, AnswerAction) else None

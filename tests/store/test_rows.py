@@ -6,7 +6,7 @@ from uuid import uuid4
 from engine.chat.changes import NOTHING_KNOWN
 from engine.chat.commands import CreateChat, DeleteQueuedMessage, EditMessage, SendMessage
 from engine.chat.content import Role, Visibility, plain, text_of
-from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, MessageId
+from engine.chat.ids import ChatId, MessageId
 from engine.store.chat_machine import ChatMachine
 from engine.store.pool import Pool
 from engine.store.rows import ChatRows, MessageRef, QueuedRef
@@ -219,17 +219,3 @@ async def test_message_is_found_by_its_source_in_history_and_queue(
     assert isinstance(found, MessageRef)
     assert found.message_id == edited.message_ids[0]
     assert await rows.find_by_source(chat_id, "2.0") is None
-
-
-async def test_spend_counts_deleted_messages(machine: ChatMachine, pool: Pool) -> None:
-    """E12 (store part)"""
-    rows = ChatRows(pool)
-    chat_id = await waiting_chat(machine, pool)
-    hour_ago = datetime.now(UTC) - timedelta(hours=1)
-    assert await rows.spent_micros(DEFAULT_ORGANIZATION, hour_ago) == 7
-
-    (first, _) = await history(pool, chat_id)
-    await submit(machine, chat_id, EditMessage(message_id=first.id, content=plain("again")))
-
-    assert await rows.spent_micros(DEFAULT_ORGANIZATION, hour_ago) == 7
-    assert await rows.spent_micros(DEFAULT_ORGANIZATION, TOMORROW) == 0

@@ -143,6 +143,17 @@ BEGIN
 END
 $$;
 
+-- Code that raises the version with the same statement says so; then there is nothing left to raise.
+CREATE OR REPLACE FUNCTION stamp_revision() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' OR NEW.revision = 0 THEN
+        NEW.revision := coalesce(bump_once(NEW.chat_id), 0);
+    END IF;
+    RETURN NEW;
+END
+$$;
+
 -- What may be spent. One period for all limits of an organization; NULL: no limit.
 CREATE TABLE spend_policies (
     organization_id uuid PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,

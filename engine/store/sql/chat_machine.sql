@@ -1,13 +1,11 @@
 -- name: load_snapshot(chat_id, source_key, edited_message_id, action_id) :one
--- One statement raises the version and reads all that a decision may know; the row is locked already.
-UPDATE chats AS c
-SET snapshot_version = c.snapshot_version + 1
-WHERE c.id = $1
-RETURNING
+-- One statement reads all that a decision may know; the row is locked already. The version is the one
+-- that the decision will write, so a refusal writes nothing at all.
+SELECT
     c.organization_id,
     c.status,
     c.archived,
-    c.snapshot_version,
+    c.snapshot_version + 1 AS snapshot_version,
     c.history_version,
     c.queue_version,
     c.retry_version,
@@ -42,6 +40,8 @@ RETURNING
         SELECT a.tool_call_id FROM required_actions AS a
         WHERE a.id = $4 AND a.chat_id = c.id AND a.state = 'open'
     ) END AS action_target
+FROM chats AS c
+WHERE c.id = $1
 
 -- name: create_chat(chat_id, organization_id, bot, title, model, system_prompt, labels, dynamic_tools, owner, platform, installation, channel, thread, fallback_title) :one
 -- The thread's binding decides who creates: whoever loses finds it taken and inserts nothing.
@@ -75,13 +75,14 @@ UNION ALL
 SELECT id FROM chats WHERE id = $1
 LIMIT 1
 
--- name: update_row(chat_id, organization_id, messages, status, archived, open_calls, actions_deadline_at, last_error, retry_state, compaction_requested, runner_id, generation_attempt, history_changed, queue_changed, begins_to_wait) :one
--- The row and the messages that come first: one round trip for the step that every turn takes.
+-- name: update_row(chat_id, organization_id, messages, status, archived, open_calls, actions_deadline_at, last_error, retry_state, compaction_requested, runner_id, generation_attempt, history_changed, queue_changed, begins_to_wait, snapshot_version) :one
+-- The row and the messages that come first: one round trip for the step that every turn takes, and one
+-- change of the row: the messages bring their revision along instead of having a trigger raise it.
 WITH inserted AS (
-    INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author,
-                               source_key, model, finish, usage, cost_micros, runtime_ms, summary_of)
-    SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author,
-           m.source_key, m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of
+    INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author, source_key,
+                               model, finish, usage, cost_micros, runtime_ms, summary_of, revision)
+    SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author, m.source_key,
+           m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of, $16::bigint
     FROM ROWS FROM (
         jsonb_to_recordset($3::jsonb) AS (
             role text, visibility text, content jsonb, author jsonb, source_key text, model text,
@@ -102,8 +103,9 @@ WITH inserted AS (
         compaction_requested = $10,
         runner_id = $11,
         generation_attempt = $12,
-        history_version = CASE WHEN $13 THEN snapshot_version ELSE history_version END,
-        queue_version = CASE WHEN $14 THEN snapshot_version ELSE queue_version END,
+        snapshot_version = $16,
+        history_version = CASE WHEN $13 THEN $16 ELSE history_version END,
+        queue_version = CASE WHEN $14 THEN $16 ELSE queue_version END,
         runnable_since = CASE WHEN $15 THEN now() ELSE runnable_since END
     WHERE id = $1
     RETURNING snapshot_version, history_version, queue_version, retry_version

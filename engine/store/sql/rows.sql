@@ -165,8 +165,3 @@ UNION ALL
 SELECT NULL, q.id, 'user', false FROM chat_queued_messages AS q
 WHERE q.chat_id = $1 AND q.source_key = $2
 LIMIT 1
-
--- name: spent_micros(organization_id, since) :one
--- Deleted messages have been paid for, so they count.
-SELECT coalesce(sum(cost_micros), 0)::bigint AS micros FROM chat_messages
-WHERE organization_id = $1 AND created_at >= $2 AND cost_micros IS NOT NULL
