@@ -176,7 +176,7 @@ class Engine:
     async def submit(self, chat_id: ChatId, command: UserCommand) -> Applied | Refusal | None:
         """Carry out a person's command, wholly or not at all. None: no such chat.
 
-        Where a limit is used up, messages and edits are refused. What is queued already is answered.
+        Where a limit is used up, what asks a model anew is refused. What is queued already is answered.
         """
         if reached := await self.spending.check_submit(chat_id, command):
             return _over(reached)
@@ -205,12 +205,15 @@ class Engine:
         """Change title, labels, pin or model: all of it, or nothing. False: no such chat."""
         return await self.details.change(chat_id, wanted)
 
-    async def request_title(self, chat_id: ChatId) -> bool | None:
-        """Have a model name the chat anew, soon. False: it is archived; None: there is no such chat.
+    async def request_title(self, chat_id: ChatId, by: Author | None = None) -> Refusal | bool:
+        """Have a model name the chat anew, soon. False: there is no such chat.
 
         A title that a person gave is given up by asking; one that is given meanwhile stays.
         """
-        return await self.side_work.request_title(chat_id)
+        if reached := await self.spending.check_chat(chat_id, by):
+            return _over(reached)
+        is_asked = await self.side_work.request_title(chat_id)
+        return Refusal(reason=RefusalReason.ARCHIVED) if is_asked is False else bool(is_asked)
 
     async def mark_read(
         self, chat_id: ChatId, identity: str, message_id: MessageId | None = None

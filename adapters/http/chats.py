@@ -78,7 +78,7 @@ async def unarchive(call: Call) -> Answer:
 
 async def compact(call: Call) -> Answer:
     """Have what was said summarised for the model."""
-    return Answer(body=views.applied(await call.submit(RequestCompaction())))
+    return Answer(body=views.applied(await call.submit(RequestCompaction(by=call.caller.author))))
 
 
 async def clear_context(call: Call) -> Answer:

@@ -171,6 +171,8 @@ class Unarchive:
 class RequestCompaction:
     """Summarise the history for the model."""
 
+    by: Author | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearContext:

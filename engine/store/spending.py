@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from engine.chat.commands import Command, CreateChat, EditMessage, SendMessage, ThreadBinding
+from engine.chat.commands import (
+    Command,
+    CreateChat,
+    EditMessage,
+    RequestCompaction,
+    SendMessage,
+    ThreadBinding,
+)
 from engine.chat.content import Author
 from engine.chat.decision import LimitReached
 from engine.chat.ids import DEFAULT_ORGANIZATION, ChatId, OrganizationId
@@ -90,21 +97,32 @@ class Spending:
         return None if reached is None or await self._is_there(command) else reached
 
     async def check_submit(self, chat_id: ChatId, command: Command) -> LimitReached | None:
-        """The limit that a command to a chat meets; messages and edits alone can meet one.
+        """The limit that a command to a chat meets: only what asks a model anew can meet one.
 
         None as well for a message that is stored already, and when it cannot be found out.
         """
-        if not isinstance(command, SendMessage | EditMessage):
-            return None
+        match command:
+            case SendMessage():
+                return await self.check_chat(chat_id, command.author, command.source_key)
+            case EditMessage():
+                return await self.check_chat(chat_id, command.author)
+            case RequestCompaction():
+                return await self.check_chat(chat_id, command.by)
+            case _:
+                return None
+
+    async def check_chat(
+        self, chat_id: ChatId, author: Author | None, source_key: str | None = None
+    ) -> LimitReached | None:
+        """The limit that somebody meets who asks something of a model in a chat."""
         try:
             limited = await self._limited_organizations()
             if not limited or self._is_unlimited(chat_id, limited):
                 return None
-            source_key = command.source_key if isinstance(command, SendMessage) else None
             row = await self._pool.fetch_one(
                 query("spending.check_chat"),
                 self._now(),
-                _identity_of(command.author),
+                _identity_of(author),
                 chat_id,
                 encode_optional_text(source_key),
             )
@@ -114,7 +132,7 @@ class Spending:
         if row is None or row["source_seen"]:
             return None
         self._remember(chat_id, row["organization_id"])
-        return _reached(row, command.author)
+        return _reached(row, author)
 
     async def status(
         self,

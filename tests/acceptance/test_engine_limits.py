@@ -17,6 +17,7 @@ from engine.chat.commands import (
     EditMessage,
     EditQueuedMessage,
     PromoteQueuedMessage,
+    RequestCompaction,
     SendMessage,
 )
 from engine.chat.content import Author, plain
@@ -182,6 +183,21 @@ async def test_edit_over_the_limit_is_refused_and_the_history_is_unchanged(
             )
             over(await wren.engine.submit(chat_id, edit))
         assert (await wren.messages(chat_id), await wren.stored(chat_id)) == before
+
+
+async def test_nothing_else_that_asks_a_model_anew_is_done_over_the_limit(
+    database_url: str, model: FakeModel
+) -> None:
+    async with priced(database_url, model) as wren:
+        await wren.engine.limits.change_policy(default_limit_micros=100)
+        chat_id = await spend(wren, model)
+        before = await wren.stored(chat_id)
+
+        over(await wren.engine.submit(chat_id, RequestCompaction(by=ADA)))
+        over(await wren.engine.request_title(chat_id, ADA))
+
+        assert await wren.stored(chat_id) == before
+        assert model.asides == []
 
 
 # -- whose limit -----------------------------------------------------------------------------------

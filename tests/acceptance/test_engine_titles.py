@@ -8,6 +8,7 @@ import pytest
 from bots.side_work import make_side_work
 from engine.agent.brain import Brain, BrainRequest, SideModel
 from engine.chat.commands import Archive
+from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.ids import ChatId
 from engine.chat.view import ShownStatus
 from engine.models.client import HttpModel, model_session
@@ -147,7 +148,7 @@ async def test_a_title_is_made_anew_for_whoever_asks(database_url: str, model: F
         (asked,) = model.asides
         assert "assistant: All right." in str(asked.body["messages"])
         await replica.do(chat_id, Archive())
-        assert await replica.engine.request_title(chat_id) is False
+        assert await replica.engine.request_title(chat_id) == Refusal(reason=RefusalReason.ARCHIVED)
 
 
 async def test_a_requested_title_survives_the_replica_that_took_it(
