@@ -143,6 +143,20 @@ async def test_older_texts_give_way_where_the_context_is_small(
     assert "[file: old.txt (text/plain); left out" in text
 
 
+async def test_newest_message_comes_first_where_there_is_no_room_for_all(
+    database_url: str, model: FakeModel
+) -> None:
+    async with replica_of(database_url, model, context_limit=1000) as replica:
+        chat_id = await answered(replica, await store(replica, "old.txt", b"o" * 1500))
+        new = await store(replica, "new.txt", b"n" * 1500)
+        await replica.do(chat_id, SendMessage(content=naming(new), author=ADA))
+        await model.wait_for_requests(2)
+        await replica.until(chat_id, ShownStatus.WAITING)
+    assert "o" * 1500 in text_in(model.streamed[0])
+    assert "n" * 1500 in text_in(model.streamed[1])
+    assert "o" * 1500 not in str(model.streamed[1].messages)
+
+
 async def test_file_that_has_expired_is_said_to_be_missing(
     database_url: str, model: FakeModel
 ) -> None:

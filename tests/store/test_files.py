@@ -5,8 +5,14 @@ from uuid import uuid4
 
 import pytest
 
-from engine.chat.commands import CreateChat, EditMessage, EditQueuedMessage, SendMessage
-from engine.chat.content import Content, FilePart, TextPart
+from engine.chat.commands import (
+    CommitStep,
+    CreateChat,
+    EditMessage,
+    EditQueuedMessage,
+    SendMessage,
+)
+from engine.chat.content import Content, FilePart, NewMessage, Role, TextPart
 from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.files import (
     CHAT_FILES_MAX,
@@ -24,7 +30,7 @@ from engine.store.leases import Leases
 from engine.store.outcomes import Applied, Created
 from engine.store.pool import Pool, open_pool
 from engine.worker.housekeeping import Housekeeper
-from tests.store.story import ADA, new_chat, submit, submit_refused
+from tests.store.story import ADA, fence_of, force_running, new_chat, submit, submit_refused
 
 TEN_MEBIBYTES = 10 * 1024 * 1024
 
@@ -213,6 +219,18 @@ async def test_message_that_was_stored_is_a_duplicate_though_its_file_is_gone(
     async with pool.session() as connection:
         await connection.execute("DELETE FROM files")
     assert (await submit(machine, chat_id, command)).effect is Effect.DUPLICATE
+
+
+async def test_step_of_a_worker_is_stored_whatever_became_of_its_files(
+    pool: Pool, machine: ChatMachine
+) -> None:
+    chat_id = await new_chat(machine)
+    worker = await force_running(pool, chat_id)
+    kept = await put(Files(pool))
+    gone = FilePart(name="x.csv", media_type="text/csv", file_id=FileId(uuid4()))
+    step = NewMessage(role=Role.TOOL, content=(kept.part, gone))
+    await submit(machine, chat_id, CommitStep(fence=fence_of(worker), messages=(step,)))
+    assert await Files(pool).list_of_chat(chat_id) == (kept,)
 
 
 async def test_chat_holds_fifty_files(pool: Pool, machine: ChatMachine) -> None:
