@@ -2,103 +2,40 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from bots.brains import build_brains
 from bots.catalog import load_bots
-from config.secret import Secret
-from config.settings import ModelProvider, ModelWire, Settings
+from config.settings import ModelProvider, ModelWire
 from engine.agent.brain import BrainRequest
-from engine.api import Engine
-from engine.chat.commands import CreateChat
-from engine.chat.content import Author, plain
 from engine.chat.errors import ErrorKind
-from engine.chat.ids import ChatId
 from engine.chat.view import ShownStatus
 from engine.models.client import model_session
-from engine.store.catalog_entries import ModelInfo, ProviderInfo
-from engine.store.outcomes import Created
+from engine.store.catalog_entries import ModelInfo
 from engine.store.pool import Pool
-from engine.store.reseal import reseal
-from engine.store.vault import Vault
 from tests.fakes.model_server import FakeModel
-from tests.fakes.replica import ADA, BO, TestReplica, settings_for
-from tests.fakes.replica_settings import SECRET_KEY
+from tests.fakes.replica import TestReplica
 
 CENTRAL = "sk-central-0123456789"
 OWN = "sk-own-of-ada-0123456789"
+
+
+from tests.acceptance.configured import (
+    answered,
+    configure,
+    keys_of,
+    names_of,
+    replica_with,
+    settings_at,
+)
 
 
 @pytest.fixture
 async def other_model() -> AsyncIterator[FakeModel]:
     async with FakeModel.start() as fake:
         yield fake
-
-
-def settings_at(url: str, **changes: Any) -> Settings:
-    """The settings of a replica whose own provider is at this address."""
-    settings = settings_for()
-    model = replace(settings.model, base_url=url, api_key=Secret("sk-settled-key"), **changes)
-    return replace(settings, model=model)
-
-
-@asynccontextmanager
-async def replica_with(database_url: str, url: str, **changes: Any) -> AsyncIterator[TestReplica]:
-    settings = settings_at(url, **changes)
-    async with TestReplica.start(database_url, settings=settings) as replica:
-        yield replica
-
-
-async def configure(
-    engine: Engine, name: str, url: str, *models: str, **fields: Any
-) -> ProviderInfo:
-    made = await engine.catalog.create_provider(
-        {
-            "name": name,
-            "display_name": name.title(),
-            "wire": "chat_completions",
-            "base_url": url,
-            "api_key": CENTRAL,
-            **fields,
-        }
-    )
-    assert isinstance(made, ProviderInfo), made
-    for model in models:
-        added = await engine.catalog.create_model(name, {"name": model, "context_limit": 9000})
-        assert isinstance(added, ModelInfo), added
-    return made
-
-
-async def change(engine: Engine, name: str, **fields: Any) -> None:
-    changed = await engine.catalog.update_provider(name, fields)
-    assert isinstance(changed, ProviderInfo), changed
-
-
-async def answered(replica: TestReplica, **fields: Any) -> ChatId:
-    chat_id = await replica.chat(**fields)
-    await replica.until(chat_id, ShownStatus.WAITING)
-    return chat_id
-
-
-async def asked_by(replica: TestReplica, author: Author, **fields: Any) -> ChatId:
-    """A chat of this person."""
-    command = CreateChat(chat_id=ChatId(uuid4()), content=plain("Hello"), author=author, **fields)
-    created = await replica.engine.create_chat(command)
-    assert isinstance(created, Created), created
-    return created.chat_id
-
-
-def keys_of(model: FakeModel) -> list[str]:
-    return [request.headers.get("Authorization", "") for request in model.streamed]
-
-
-def names_of(model: FakeModel) -> list[str]:
-    return [request.body["model"] for request in model.streamed]
 
 
 async def test_without_anything_in_the_database_the_settings_answer(
@@ -157,99 +94,6 @@ async def test_what_is_configured_of_a_model_reaches_its_requests_and_rows(
         assert (body["max_tokens"], body["temperature"], body["top_p"]) == (77, 0.5, 0.25)
         costs = [m.cost_micros for m in await replica.messages(chat_id) if m.cost_micros]
         assert costs == [3_000_000]
-
-
-async def test_request_carries_the_key_of_the_person_who_asks(
-    database_url: str, model: FakeModel
-) -> None:
-    """E42: with the policy "user key" the request carries the user's key."""
-    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
-        await configure(
-            replica.engine,
-            "harbour",
-            model.url,
-            "m",
-            user_key_allowed=True,
-            central_key_enabled=False,
-        )
-        assert await replica.engine.catalog.set_user_key("harbour", ADA.identity, OWN) is None
-        await answered(replica)
-        assert keys_of(model) == [f"Bearer {OWN}"]
-
-
-async def test_person_without_a_key_gets_an_error_and_no_request(
-    database_url: str, model: FakeModel
-) -> None:
-    """E43: with the policy "user key" and no key: error, zero requests."""
-    async with replica_with(database_url, model.url) as replica:
-        await configure(replica.engine, "harbour", model.url, "m", user_key_allowed=True)
-        assert await replica.engine.catalog.set_user_key("harbour", ADA.identity, OWN) is None
-        chat_id = await asked_by(replica, BO)
-        view = await replica.until(chat_id, ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert view.last_error.kind is ErrorKind.MISSING_KEY
-        assert view.last_error.message == "No API key is set for Harbour."
-        assert not view.last_error.retryable
-        assert model.requests == []
-
-
-async def test_central_key_stands_in_where_it_may(database_url: str, model: FakeModel) -> None:
-    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
-        await configure(
-            replica.engine,
-            "harbour",
-            model.url,
-            "m",
-            user_key_allowed=True,
-            central_key_fallback=True,
-        )
-        assert await replica.engine.catalog.set_user_key("harbour", ADA.identity, OWN) is None
-        await answered(replica)
-        await replica.until(await asked_by(replica, BO), ShownStatus.WAITING)
-        assert keys_of(model) == [f"Bearer {OWN}", f"Bearer {CENTRAL}"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "kind"),
-    [
-        ({"api_key": None}, ErrorKind.MISSING_KEY),
-        ({"enabled": False}, ErrorKind.PROVIDER_DISABLED),
-    ],
-)
-async def test_provider_that_cannot_be_asked_gets_no_request(
-    database_url: str, model: FakeModel, fields: dict[str, Any], kind: ErrorKind
-) -> None:
-    async with replica_with(database_url, model.url) as replica:
-        await configure(replica.engine, "harbour", model.url, "m")
-        await change(replica.engine, "harbour", **fields)
-        chat_id = await replica.chat()
-        view = await replica.until(chat_id, ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert view.last_error.kind is kind
-        assert "Harbour" in view.last_error.message
-        assert model.requests == []
-        await change(replica.engine, "harbour", enabled=True, api_key=CENTRAL)
-        await replica.send(chat_id, "And now?")
-        await replica.until(chat_id, ShownStatus.WAITING)
-
-
-async def test_new_key_is_used_from_the_next_turn_on(database_url: str, model: FakeModel) -> None:
-    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
-        await configure(replica.engine, "harbour", model.url, "m")
-        await answered(replica)
-        await change(replica.engine, "harbour", api_key="sk-the-next-one")
-        await answered(replica)
-        assert keys_of(model) == [f"Bearer {CENTRAL}", "Bearer sk-the-next-one"]
-
-
-async def test_provider_that_needs_no_key_is_asked_without_one(
-    database_url: str, model: FakeModel
-) -> None:
-    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
-        options = {"needs_key": False}
-        await configure(replica.engine, "ollama", model.url, "m", api_key=None, options=options)
-        await answered(replica)
-        assert keys_of(model) == [""]
 
 
 async def test_unknown_model_is_an_error_that_names_what_there_is(
@@ -319,39 +163,6 @@ async def test_stored_provider_of_the_same_name_takes_the_place_of_the_settled_o
         assert names_of(other_model) == ["test-model"]
         assert keys_of(other_model) == [f"Bearer {CENTRAL}"]
         assert model.requests == []
-
-
-async def test_key_that_is_sealed_by_an_unknown_key_says_which_one_is_wanted(
-    database_url: str, model: FakeModel
-) -> None:
-    async with replica_with(database_url, model.url) as replica:
-        await configure(replica.engine, "harbour", model.url, "m")
-    settings = replace(settings_at(model.url), secret_key=Secret("another key, long enough too"))
-    async with TestReplica.start(database_url, settings=settings) as replica:
-        view = await replica.until(await replica.chat(), ShownStatus.ERROR)
-        assert view.last_error is not None
-        assert view.last_error.kind is ErrorKind.MISSING_KEY
-        assert str(Vault(SECRET_KEY).key_id) in (view.last_error.detail or "")
-        assert model.requests == []
-
-
-async def test_rotation_while_replicas_run_interrupts_nobody(
-    database_url: str, model: FakeModel
-) -> None:
-    new = Secret("the next secret key of the harbour")
-    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
-        await configure(replica.engine, "harbour", model.url, "m")
-        await answered(replica)
-    both = replace(settings_at(model.url), secret_key=new, secret_key_previous=SECRET_KEY)
-    async with TestReplica.start(database_url, settings=both) as replica:
-        await answered(replica)
-        vault = Vault(new, SECRET_KEY)
-        assert (await reseal(replica.engine.catalog, vault)).secrets == 1
-        await answered(replica)
-    after = replace(settings_at(model.url), secret_key=new)
-    async with TestReplica.start(database_url, settings=after) as replica:
-        await answered(replica)
-    assert keys_of(model) == [f"Bearer {CENTRAL}"] * 4
 
 
 @pytest.mark.parametrize(
