@@ -15,13 +15,6 @@ from engine.chat.view import ShownStatus
 from engine.models.client import model_session
 from engine.store.catalog_entries import ModelInfo
 from engine.store.pool import Pool
-from tests.fakes.model_server import FakeModel
-from tests.fakes.replica import TestReplica
-
-CENTRAL = "sk-central-0123456789"
-OWN = "sk-own-of-ada-0123456789"
-
-
 from tests.acceptance.configured import (
     answered,
     configure,
@@ -30,6 +23,11 @@ from tests.acceptance.configured import (
     replica_with,
     settings_at,
 )
+from tests.fakes.model_server import FakeModel
+from tests.fakes.replica import TestReplica
+
+CENTRAL = "sk-central-0123456789"
+OWN = "sk-own-of-ada-0123456789"
 
 
 @pytest.fixture
