@@ -99,10 +99,9 @@ def _terms(text: str) -> list[tuple[str, str]]:
 
 
 def _why_no_term(rest: str) -> str:
+    # Without a quote anything is a term.
     head = rest.split(maxsplit=1)[0]
-    if '"' in head:
-        return f'{_shown(head)} has a quote that does not enclose a whole value; write key:"value"'
-    return f"{_shown(head)} has no value; write key:value; {_KNOWN}"
+    return f'{_shown(head)} has a quote that does not enclose a whole value; write key:"value"'
 
 
 def _text(key: str, value: str) -> str:

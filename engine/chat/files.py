@@ -146,7 +146,7 @@ def safe_name(name: str) -> str:
     A name that is too long keeps its suffix.
     """
     last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
-    seen = "".join(" " if category(sign) in ("Zl", "Zp") else sign for sign in last if _shows(sign))
+    seen = "".join(sign for sign in last if _shows(sign))
     clean = " ".join(seen.split()).strip(". ")
     if len(clean.encode()) > NAME_BYTES_MAX:
         stem, dot, suffix = clean.rpartition(".")

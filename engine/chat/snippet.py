@@ -38,8 +38,8 @@ def snippet_of(
     pieces = [SnippetPiece(ELLIPSIS, is_match=False)] if begin > 0 or not is_begun else []
     at = begin
     for match in matches:
-        if match.start() < at or match.end() > end:
-            continue
+        if match.end() > end:
+            break
         if match.start() > at:
             pieces.append(SnippetPiece(text[at : match.start()], is_match=False))
         pieces.append(SnippetPiece(match.group(), is_match=True))
@@ -65,5 +65,7 @@ def _end_of(text: str, begin: int, *, is_ended: bool) -> int:
     end = min(len(text), begin + SNIPPET_MAX)
     if end == len(text) and is_ended:
         return end
-    cut = max(text.rfind(" ", begin, end), text.rfind("\n", begin, end))
-    return cut if cut > begin + SNIPPET_MAX // 2 else end
+    # A passage that would lose half of itself is rather cut within a word.
+    least = begin + SNIPPET_MAX // 2
+    cut = max(text.rfind(" ", least, end), text.rfind("\n", least, end))
+    return end if cut < 0 else cut

@@ -72,9 +72,9 @@ def usage_csv(report: UsageReport) -> str:
     writer = csv.writer(written)
     writer.writerow((report.by.value, *COLUMNS))
     for row in report.rows:
+        # None is written as an empty cell.
         numbers = (getattr(row, column) for column in COLUMNS)
-        key = shown_as_text(row.key or "")
-        writer.writerow((key, *("" if number is None else number for number in numbers)))
+        writer.writerow((shown_as_text(row.key or ""), *numbers))
     return written.getvalue()
 
 

@@ -1,5 +1,6 @@
 """The form of a question: what is asked, how it is put, and what an answer becomes."""
 
+from sys import float_info
 from typing import Any
 
 import msgspec
@@ -83,22 +84,26 @@ FIELDS = {
     "gates": ({"type": "array", "items": {"enum": ["n", "s"]}}, FieldKind.CHOICES),
     "who": ({"type": "string", "format": "user"}, FieldKind.USER),
 }
-MODAL = form(
-    {
-        "type": "object",
-        "properties": {name: schema for name, (schema, _) in FIELDS.items()},
-        "required": ["name", "count"],
-    },
-    {"name": "Ada"},
-)
+
+
+def modal() -> Form:
+    return form(
+        {
+            "type": "object",
+            "properties": {name: schema for name, (schema, _) in FIELDS.items()},
+            "required": ["name", "count"],
+        },
+        {"name": "Ada"},
+    )
 
 
 def test_anything_else_is_a_modal_with_a_field_each() -> None:
-    assert MODAL.kind is FormKind.MODAL
-    assert {field.name: field.kind for field in MODAL.fields} == {
+    asked = modal()
+    assert asked.kind is FormKind.MODAL
+    assert {field.name: field.kind for field in asked.fields} == {
         name: kind for name, (_, kind) in FIELDS.items()
     }
-    name, count, price, *_ = MODAL.fields
+    name, count, price, *_ = asked.fields
     assert (name.label, name.hint, name.initial, name.required) == (
         "Your name", "In full.", "Ada", True,
     )  # fmt: skip
@@ -110,34 +115,43 @@ def test_what_is_filled_in_becomes_the_result() -> None:
         "name": "Bo", "count": "3", "price": " 2.5 ", "sure": "yes", "day": "2026-03-01",
         "gate": "s", "gates": ["n"], "who": "U2",
     }  # fmt: skip
-    assert answer_of_fields(MODAL, values) == (
+    assert answer_of_fields(modal(), values) == (
         {**values, "count": 3, "price": 2.5, "sure": True},
         {},
     )
-    assert answer_of_fields(MODAL, {"name": "Bo", "count": "1", "gates": []})[1] == {}
+    assert answer_of_fields(modal(), {"name": "Bo", "count": "1", "gates": []})[1] == {}
 
 
 @pytest.mark.parametrize(
-    ("field", "raw"),
+    ("field", "raw", "says"),
     [
-        ("name", ""),
-        ("count", None),
-        ("count", "2.5"),
-        ("count", "0"),
-        ("count", "10"),
-        ("count", "9" * 400),
-        ("count", "9" * 9000),
-        ("price", "cheap"),
-        ("price", "nan"),
-        ("price", "inf"),
-        ("price", "1e999"),
-        ("gate", "west"),
-        ("gates", ["n", "west"]),
+        ("name", "", "Please fill this in."),
+        ("count", None, "Please fill this in."),
+        ("count", "2.5", "This must be a whole number."),
+        ("count", "0", "This must be at least 1."),
+        ("count", "10", "This must be at most 9."),
+        ("count", "9" * 400, "This must be a number."),
+        ("count", "9" * 9000, "This must be a whole number."),
+        ("price", "cheap", "This must be a number."),
+        ("price", "nan", "This must be a number."),
+        ("price", "inf", "This must be a number."),
+        ("price", "1e999", "This must be a number."),
+        ("gate", "west", "Please choose one of the options."),
+        ("gates", ["n", "west"], "Please choose one of the options."),
     ],
 )
-def test_what_does_not_fit_is_said_at_its_field(field: str, raw: Any) -> None:
-    _, problems = answer_of_fields(MODAL, {"name": "Bo", "count": "3", field: raw})
-    assert list(problems) == [field]
+def test_what_does_not_fit_is_said_at_its_field(field: str, raw: Any, says: str) -> None:
+    _, problems = answer_of_fields(modal(), {"name": "Bo", "count": "3", field: raw})
+    assert problems == {field: says}
+
+
+def test_numbers_at_their_limits_are_taken() -> None:
+    for count in (1, 9):
+        answered = answer_of_fields(modal(), {"name": "Bo", "count": str(count)})
+        assert answered == ({"name": "Bo", "count": count}, {})
+    for price in (-float_info.max, float_info.max):
+        answered = answer_of_fields(modal(), {"name": "Bo", "count": "3", "price": repr(price)})
+        assert answered == ({"name": "Bo", "count": 3, "price": price}, {})
 
 
 JSON = st.recursive(
