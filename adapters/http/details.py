@@ -40,7 +40,7 @@ def labels_of(reader: ObjectReader) -> dict[str, str]:
         return {}
     found = label_mistakes(raw)
     for key, detail in found:
-        reader.wrong(f"labels.{key}" if key else "labels", detail)
+        reader.wrong("labels" if key is None else f"labels.{key}", detail)
     return {} if found else raw
 
 

@@ -14,11 +14,11 @@ _KEY_RULE: Final = (
 )
 
 
-def label_mistakes(labels: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with these labels: (key, how to mend it); the key is empty for them as a whole."""
+def label_mistakes(labels: Mapping[str, Any]) -> list[tuple[str | None, str]]:
+    """What is wrong with these labels: (key, how to mend it); the key is None for them as a whole."""
     if len(labels) > LABELS_MAX:
-        return [("", f"has {len(labels)} labels; a chat has at most {LABELS_MAX}")]
-    found = []
+        return [(None, f"has {len(labels)} labels; a chat has at most {LABELS_MAX}")]
+    found: list[tuple[str | None, str]] = []
     for key, value in labels.items():
         if not is_label_key(key):
             found.append((key, _KEY_RULE))

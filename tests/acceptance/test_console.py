@@ -200,7 +200,7 @@ async def test_error_is_said_on_the_page(
 async def test_long_history_is_shown_in_pages(
     browser: aiohttp.ClientSession, replica: TestReplica
 ) -> None:
-    chat_id = await replica.chat("first of all")
+    chat_id = await replica.chat("first of all", title="A long talk")
     for number in range(55):
         await replica.until(chat_id, ShownStatus.WAITING)
         await replica.do(chat_id, SendMessage(content=plain(f"message {number}"), author=ADA))

@@ -164,10 +164,15 @@ async def test_content_that_is_none_is_refused(api: ApiClient, content: Any) -> 
 
 async def test_nul_and_other_odd_text_comes_back_as_it_was(api: ApiClient) -> None:
     text = "a\x00b \\u0000 \ue000\ue001 \U0001f9f5 \u202e \x7f"
-    chat = await api.post("/chats", {"content": text, "title": text, "labels": {"k\x00": text}})
-    assert (chat["title"], chat["labels"]) == (text, {"k\x00": text})
+    chat = await api.post("/chats", {"content": text, "title": text, "labels": {"k": text}})
+    assert (chat["title"], chat["labels"]) == (text, {"k": text})
     page = await api.get(f"/chats/{chat['id']}/messages")
     assert page["messages"][0]["content"] == [{"type": "text", "text": text}]
+
+
+async def test_label_whose_key_has_a_nul_is_refused(api: ApiClient) -> None:
+    reply = await api.call("POST", "/chats", {"content": "Hello", "labels": {"k\x00": "x"}})
+    assert (reply.status, reply.fields) == (422, ["labels.k\x00"])
 
 
 async def test_value_that_is_nested_too_deeply_is_refused(api: ApiClient) -> None:

@@ -141,6 +141,8 @@ async def test_chat_that_is_not_there_is_not_found(api: ApiClient, chat_id: str)
         "QueuedEdit": {"content": "Hello"},
         "ToolResults": {"results": []},
         "ActionAnswer": {"result": 1},
+        "ChatChange": {"title": "Hello"},
+        "ReadMark": {},
     }
     for endpoint in ENDPOINTS:
         if "{chat_id}" in endpoint.path:
@@ -263,7 +265,7 @@ async def test_fault_of_ours_is_a_plain_500_without_a_trace(
     async def fail(*_args: object, **_named: object) -> None:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr("engine.api.Engine.read_chat", fail)
+    monkeypatch.setattr("engine.api.Engine.read_listed", fail)
     reply = await api.call("GET", f"/chats/{uuid4()}")
     assert reply.status == 500
     assert reply.body == {"code": "internal", "message": "Something went wrong here."}
