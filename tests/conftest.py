@@ -8,11 +8,16 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from hypothesis import settings
 
 from engine.store.migrate import migrate
 from engine.store.pool import Pool, open_pool
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.redis import RedisServer
+
+# Invariant: what a property says of the code does not depend on who else uses the machine.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """What of an unfinished text is shown: nothing half, nothing open, and not too little."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.delivery.plain_text import clean
@@ -104,6 +104,11 @@ def test_what_is_shown_is_what_is_sure_and_closers(text: str, length: int) -> No
 
 
 @settings(max_examples=50)
+@example(
+    "**w0x\n\n- w1x w2x w3x\n- w4x **w5x w6x** w7x\n  - $a_1 * b$ w8x \\(x^2\\) w9x\n    1. w10x  \n"
+    "w11x\\\nw12x\n    2. a * w13x * b snake_case_w14x 2*3*4 w15x\n- [x] `w16x w17x` w18x\n"
+    "- [ ] ![w19x](https://example.com/i.png) w20x\n\n\n\n"
+).via("an unclosed marker before a list of many levels, which takes long to lay out")
 @given(markdown_texts(blocks_max=3))
 def test_no_state_on_the_way_shows_open_markers(text: str) -> None:
     for length in range(0, min(len(text), 300), 3):
