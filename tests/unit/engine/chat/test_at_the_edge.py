@@ -89,3 +89,8 @@ def test_the_end_is_the_last_blank_of_the_second_half(blank: str) -> None:
     for end in (half + 20, SNIPPET_MAX - 1):
         text = "y" * half + blank + "z" * (end - half - 1) + blank + long
         assert passage(text) == text[:end] + "…"
+
+
+def test_a_match_behind_the_passage_is_not_in_it() -> None:
+    text = "red boat " + "x" * 300 + " red"
+    assert passage(text, "red") == text[:SNIPPET_MAX] + "…"
