@@ -87,9 +87,7 @@ def decide_compact_history(snapshot: Snapshot, command: CompactHistory) -> Decis
     return decision(snapshot, row, *writes)
 
 
-def _end_turn(
-    snapshot: Snapshot, messages: tuple[NewMessage, ...], *, notify: bool = False
-) -> Decision:
+def _end_turn(snapshot: Snapshot, messages: tuple[NewMessage, ...], *, notify: bool) -> Decision:
     writes = _put_away(snapshot, messages, NO_RESULT)
     row = replace(without_calls(ChatRow.of(snapshot)), retry=None, compaction_requested=False)
     if snapshot.queue:

@@ -104,15 +104,15 @@ class ChatRow:
     def to(self, status: ChatStatus) -> Self:
         """The row in another status.
 
-        Leaving error clears the error; a status that nobody works in lets the runner go and
-        forgets what only a run can do.
+        Leaving error clears the error, and a retry is over with the run that it was shown in. A
+        status that nobody works in lets the runner go and forgets what only a run can do.
         """
         works = status in (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
         return replace(
             self,
             status=status,
             last_error=self.last_error if status is ChatStatus.ERROR else None,
-            retry=self.retry if status is ChatStatus.RUNNING else None,
+            retry=None,
             compaction_requested=self.compaction_requested and works,
             keep_runner=self.keep_runner and works,
             actions_deadline_at=(
