@@ -7,6 +7,7 @@ from typing import Any
 from engine.chat.ids import ChatId, OrganizationId
 from engine.models.cost import Prices
 from engine.models.model import Model
+from engine.store.side_work import SideCall
 from engine.tools.definition import ToolDefinition
 from engine.tools.registry import LocalTool, ToolSet
 
@@ -66,7 +67,7 @@ class SideModel:
 class BrainRequest:
     """Who is to be answered: the chat's bot, the model that the chat asks for (None: the bot's
     own) and the person whose key may be used. `records_calls`: the chat asks for a record of its
-    model calls."""
+    model calls. `side_call`: what is asked for beside the turns; None: it is a turn."""
 
     bot: str
     model: str | None = None
@@ -74,6 +75,7 @@ class BrainRequest:
     chat_id: ChatId | None = None
     organization_id: OrganizationId | None = None
     records_calls: bool = False
+    side_call: SideCall | None = None
 
 
 Brains = Callable[[BrainRequest], Awaitable[Brain]]

@@ -17,6 +17,7 @@ class SideChat:
     bot: str
     model: str | None
     owner: Author | None
+    records_calls: bool = False
 
 
 def side_chat_of(row: Row) -> SideChat:
@@ -27,4 +28,5 @@ def side_chat_of(row: Row) -> SideChat:
         bot=decode_text(row["bot"]),
         model=decode_optional_text(row["model"]),
         owner=decode_optional(row["owner"], Author),
+        records_calls=row["records_calls"],
     )

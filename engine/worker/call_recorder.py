@@ -38,9 +38,13 @@ class CallRecorder:
             if not request.records_calls or request.chat_id is None:
                 return brain
             begin = self._beginner(request.chat_id, request.organization_id or DEFAULT_ORGANIZATION)
-            # Side work keeps the model as it is: its calls are none of the turn's.
             side = brain.for_side_work
-            return replace(brain, model=RecordingModel(brain.model, begin), side=side)
+            if request.side_call is None:
+                # Side work keeps the model as it is: its calls are none of the turn's.
+                return replace(brain, model=RecordingModel(brain.model, begin), side=side)
+            kind = CallKind(request.side_call.value)
+            asked = RecordingModel(side.model, begin, kind=kind)
+            return replace(brain, side=replace(side, model=asked))
 
         return brain_of
 

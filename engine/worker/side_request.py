@@ -28,6 +28,8 @@ async def ask_for_chat(
         identity=chat.owner.identity if chat.owner else None,
         chat_id=chat.chat_id,
         organization_id=chat.organization_id,
+        records_calls=chat.records_calls,
+        side_call=kind,
     )
     try:
         brain = await brains(request)

@@ -78,6 +78,7 @@ class SideWork:
             bot=chat.bot,
             model=chat.model,
             owner=chat.owner,
+            records_calls=chat.records_calls,
         )
         try:
             self._new_chats.put_nowait(side_chat)

@@ -11,7 +11,7 @@ from engine.chat.content import FilePart, TextPart
 from engine.chat.details import DetailsChange
 from engine.chat.ids import ChatId
 from engine.chat.view import ShownStatus
-from engine.store.recordings import CallStatus, Recording
+from engine.store.recordings import CallKind, CallStatus, Recording
 from tests.fakes.model_script import Call, Gate, Say
 from tests.fakes.model_server import FakeModel
 from tests.fakes.replica import ADA, TestReplica, eventually
@@ -85,6 +85,18 @@ async def test_each_step_of_a_turn_is_a_call(replica: TestReplica, model: FakeMo
     assert first.response["finish"] == "tool_calls"
     assert first.response["content"][0]["tool_name"] == "no_such_tool"
     assert second.request["messages"][-1]["role"] == "tool"
+
+
+async def test_a_title_that_is_asked_for_is_recorded_as_one(
+    replica: TestReplica, model: FakeModel
+) -> None:
+    chat_id = await recorded_chat(replica)
+    model.aside("Harbour lights at night")
+    assert await replica.engine.request_title(chat_id) is True
+    (call,) = await calls(replica, chat_id, 1)
+    assert (call.kind, call.status) == (CallKind.TITLE, CallStatus.COMPLETED)
+    assert call.response["content"] == [{"type": "text", "text": "Harbour lights at night"}]
+    assert "Good morning" in texts_of(call.request)
 
 
 async def test_secrets_and_bytes_of_files_are_not_recorded(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from config.side_settings import SlackNotify
+from engine.chat.details import DetailsChange
 from engine.store.pool import Pool
 from tests.acceptance.slack_house import (
     answers,
@@ -93,6 +94,26 @@ async def test_an_interrupted_turn_tells_nobody(
         await until_told(slack, ada)
     assert len(told(slack, ada)) == await count_of(pool) == 1
     assert len(model.asides) == 1
+
+
+async def test_the_call_that_finds_the_words_is_recorded_where_the_chat_asks_for_it(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    async with house(slack, model, database_url, **ALWAYS) as wren:
+        question = await ada.say(harbour, "<@BOT> why is it dark?")
+        await until_told(slack, ada)
+        chat_id = await chat_of(wren, slack, harbour, question)
+        assert await wren.engine.change_details(chat_id, DetailsChange(records_calls=True))
+        await ada.say(harbour, "<@BOT> and now?", thread_ts=question.ts)
+        await until_told(slack, ada, 2)
+
+        async def both() -> list[str]:
+            listed = await wren.engine.recordings.list_recordings(chat_id)
+            kinds = [call.kind.value for call in listed if call.finished_at]
+            return kinds if len(kinds) == 2 else []
+
+        assert sorted(await eventually(both)) == ["step", "summary"]
 
 
 async def test_a_blank_answer_is_told_without_asking_a_model(

@@ -23,7 +23,7 @@ WITH wanted AS (
     WHERE n.id = wanted.id
     RETURNING n.id, n.chat_id, n.kind, n.history_version, n.channel, n.attempts
 )
-SELECT claimed.*, c.organization_id, c.bot, c.model, c.owner
+SELECT claimed.*, c.organization_id, c.bot, c.model, c.owner, c.records_calls
 FROM claimed JOIN chats AS c ON c.id = claimed.chat_id
 ORDER BY claimed.id
 

@@ -38,7 +38,7 @@ WITH wanted AS (
     WHERE r.chat_id = wanted.chat_id
     RETURNING r.chat_id
 )
-SELECT c.id AS chat_id, c.organization_id, c.bot, c.model, c.owner
+SELECT c.id AS chat_id, c.organization_id, c.bot, c.model, c.owner, c.records_calls
 FROM claimed JOIN chats AS c ON c.id = claimed.chat_id
 
 -- name: finish_title_request(chat_id, claim) :exec
