@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from engine.chat.errors import ChatError, ErrorKind
+from engine.models.errors import kind_text
 
 
 class UnavailableReason(StrEnum):
@@ -85,14 +86,12 @@ def error_of(reason: UnavailableReason, *, provider: str, detail: str | None = N
     match reason:
         case UnavailableReason.PROVIDER_DISABLED:
             kind = ErrorKind.PROVIDER_DISABLED
-            message = f"The {provider} provider has been disabled. Contact your administrator."
         case UnavailableReason.USER_API_KEY_REQUIRED:
             kind = ErrorKind.MISSING_KEY
-            message = f"No API key is set for {provider}."
             detail = detail or "It is asked with people's own keys, and there is none of yours."
         case UnavailableReason.MISSING_API_KEY:
             kind = ErrorKind.MISSING_KEY
-            message = f"No API key is set for {provider}."
         case _:
             assert_never(reason)
+    message = kind_text(kind, provider=provider)
     return ChatError(kind=kind, message=message, detail=detail, provider=provider)
