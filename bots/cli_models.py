@@ -90,6 +90,9 @@ def _add_changes(group: click.Group, run: Run) -> None:
 
         run(environ, lambda settings: with_catalog(settings, work))
 
+    for verb, wanted in (("enable", True), ("disable", False)):
+        _add_switch(group, run, verb, wanted=wanted)
+
     @group.command()
     @click.argument("reference")
     @click.pass_obj
@@ -100,6 +103,21 @@ def _add_changes(group: click.Group, run: Run) -> None:
             info = await _find(catalog, reference)
             made(await catalog.delete_model(info.id), _MEND)
             click.echo(f"The model {reference} is removed.")
+
+        run(environ, lambda settings: with_catalog(settings, work))
+
+
+def _add_switch(group: click.Group, run: Run, verb: str, *, wanted: bool) -> None:
+    done = f"{verb}d"
+
+    @group.command(verb, help=f"{verb.capitalize()} the model REFERENCE (provider:model).")
+    @click.argument("reference")
+    @click.pass_obj
+    def switch(environ: dict[str, str], *, reference: str) -> None:
+        async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            info = await _find(catalog, reference)
+            made(await catalog.update_model(info.id, {"enabled": wanted}), _MEND)
+            click.echo(f"The model {reference} is {done}.")
 
         run(environ, lambda settings: with_catalog(settings, work))
 

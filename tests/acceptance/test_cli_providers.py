@@ -158,6 +158,25 @@ async def test_default_moves_and_people_have_keys(cli: Cli, pool: Pool) -> None:
     assert await cli.did("keys", "list") == ""
 
 
+async def test_model_is_disabled_and_enabled_again(cli: Cli) -> None:
+    await cli.did("providers", "add", "harbour", "--base-url", "http://127.0.0.1:9", stdin=PLANTED)
+    await cli.did("models", "add", "harbour", "m:1", "--context-limit", "9000")
+    await cli.did("models", "add", "harbour", "m:2", "--context-limit", "9000")
+    assert (
+        await cli.did("models", "disable", "harbour:m:1") == "The model harbour:m:1 is disabled.\n"
+    )
+    listed = (await cli.did("models", "list")).splitlines()
+    assert [line.split("\t")[:2] for line in listed] == [
+        ["harbour:m:1", "disabled"],
+        ["harbour:m:2", "default"],
+    ]
+    assert await cli.did("models", "enable", "harbour:m:1") == "The model harbour:m:1 is enabled.\n"
+    assert "harbour:m:1\tenabled" in await cli.did("models", "list")
+    missing = await cli("models", "disable", "harbour:m:3")
+    assert missing.code == 1
+    assert "there is no model harbour:m:3" in missing.err
+
+
 async def test_file_is_shown_first_and_then_applied(cli: Cli, pool: Pool, tmp_path: Path) -> None:
     file = tmp_path / "providers.toml"
     file.write_text(
