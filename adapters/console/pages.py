@@ -10,12 +10,13 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from adapters.console.sentences import SHORT_STATUSES, StatusView
+from adapters.console.sentences import SHORT_STATUSES, SUMMARISING, StatusView
 from adapters.console.transcript import EntryView, files_of
 from adapters.console.translate import FIELD_PREFIX
 from engine.api import ListedChat
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Author, QueuedMessage, text_of
+from engine.chat.summaries import SUMMARY_TOOL
 
 STATIC_TYPES: Final[Mapping[str, str]] = {
     "console.css": "text/css",
@@ -50,7 +51,11 @@ class Pages:
             auto_reload=False,
         )
         self._environment.globals.update(
-            static=self._address_of, short_statuses=SHORT_STATUSES, field_prefix=FIELD_PREFIX
+            static=self._address_of,
+            short_statuses=SHORT_STATUSES,
+            field_prefix=FIELD_PREFIX,
+            summary_tool=SUMMARY_TOOL,
+            summarising=SUMMARISING,
         )
         self._environment.filters.update(
             text_of=text_of, files_of=files_of, safe_html=Markup, iso=_iso, clock=_clock

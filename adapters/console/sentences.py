@@ -53,6 +53,8 @@ SHORT_STATUSES: Final[Mapping[ShownStatus, str]] = {
     ShownStatus.ERROR: "failed",
 }
 
+SUMMARISING: Final = "Summarising the conversation …"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusView:

@@ -5,10 +5,12 @@ from uuid import UUID
 from adapters.console.live import Change, LiveChat
 from adapters.console.markdown import Markdown
 from adapters.console.pages import Pages
+from adapters.console.sentences import SUMMARISING
 from adapters.console.transcript import Transcript
 from engine.chat.changes import Episode
 from engine.chat.content import Author, Message, Role, TextPart
-from engine.chat.ids import ChatId, MessageId
+from engine.chat.ids import ChatId, MessageId, ToolCallId
+from engine.chat.summaries import SUMMARY_TOOL
 from engine.chat.view import ShownStatus
 from engine.stream.events import (
     ActionsEvent,
@@ -22,6 +24,7 @@ from engine.stream.events import (
     QueueEvent,
     StatusEvent,
     TextDelta,
+    ToolCallDelta,
 )
 
 CHAT = ChatId(UUID(int=1))
@@ -76,6 +79,14 @@ def test_growing_answer_is_dropped_and_stored_in_one_go() -> None:
     changes = chat.changes([part(" morning."), COMMITTED, said(1, "Good morning.")])
     assert kinds(changes) == ["clear", "put"]
     assert chat.last_id == 1
+
+
+def test_making_a_summary_is_said_in_words() -> None:
+    call = ToolCallDelta(tool_call_id=ToolCallId("s"), tool_name=SUMMARY_TOOL, args_delta="{}")
+    event = PartEvent(episode=Episode(history_version=1, attempt=1), seq=1, part=call)
+    _, (block,) = preview_of(live().changes([running(), event]))
+    assert SUMMARISING in block
+    assert SUMMARY_TOOL not in block
 
 
 def test_next_answer_begins_empty() -> None:
