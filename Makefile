@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast bench soak lint format docs lock install clean
+.PHONY: help demo test fast bench soak mutation lint format docs lock install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,9 @@ bench: $(STAMP) ## measure beside the floor, in one run
 
 soak: $(STAMP) ## talk for minutes while replicas are killed (SOAK="--minutes 30 --rate 50")
 	@$(PYTHON) -m tests.soak $(SOAK)
+
+mutation: $(STAMP) ## break the pure rooms sign by sign and see the tests notice (MUTATION=engine/chat/form.py)
+	@nice $(PYTHON) -m tests.mutation $(MUTATION)
 
 lint: $(STAMP) ## the static checks alone
 	@$(PYTHON) -m tests.check --static

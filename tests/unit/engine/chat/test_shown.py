@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine.chat.changes import ChatChange, Episode, Versions
-from engine.chat.content import NewMessage, Part, Role, TextPart, ToolCallPart, Visibility
+from engine.chat.content import NewMessage, Part, Role, TextPart, ToolCallPart, Visibility, text_of
 from engine.chat.ids import ChatId, ToolCallId
 from engine.chat.snapshot import ChatStatus
 from engine.chat.summaries import SUMMARY_TOOL, is_summary_note
@@ -55,3 +55,8 @@ def test_only_the_call_that_nobody_made_is_a_note_of_a_summary() -> None:
     assert not is_summary_note(replace(NOTE, visibility=Visibility.BOTH))
     assert not is_summary_note(replace(NOTE, content=(called("search"),)))
     assert not is_summary_note(replace(NOTE, content=(TextPart(text=SUMMARY_TOOL),)))
+
+
+def test_the_text_of_a_message_is_what_was_said_and_nothing_between() -> None:
+    said = (TextPart(text="red"), called("search"), TextPart(text=" boat"))
+    assert text_of(said) == "red boat"

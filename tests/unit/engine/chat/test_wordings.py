@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.chat.chat_query import QueryInvalid, parse_chat_query
+from engine.chat.chat_query import KEYS, QUERY_MAX, TERMS_MAX, QueryInvalid, parse_chat_query
 from engine.chat.content import FilePart
 from engine.chat.files import FileInfo, FileRefusal, NewFile, check_file
 from engine.chat.ids import FileId
@@ -10,6 +10,7 @@ from engine.chat.labels import label_mistakes
 from tests.unit.engine.chat.steps import NOW
 
 QUOTE = 'has a quote that does not enclose a whole value; write key:"value"'
+KNOWN = "known are " + ", ".join(f"{key}:" for key in KEYS)
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -25,12 +26,22 @@ PNG = b"\x89PNG\r\n\x1a\n"
         ("label:env", "label: must be label:key:value"),
         ("search:\U0001f6a4", "search: has no letter and no digit to look for"),
         ('bot:x a"b lost boat', f'a"b {QUOTE}'),
+        (f'{"x" * 60}"', f"{'x' * 40} {QUOTE}"),
+        ('a\x00"', f'a " {QUOTE}'),
+        ("title:\udfff", "holds a lone surrogate, which is no character"),
+        ("titles", f"titles has no key; search for it with search:titles; {KNOWN}"),
     ],
 )
 def test_a_filter_is_told_what_is_wrong_with_it(text: str, says: str) -> None:
     with pytest.raises(QueryInvalid) as raised:
         parse_chat_query(text)
-    assert raised.value.detail == says
+    assert raised.value.detail == str(raised.value) == says
+
+
+def test_a_filter_may_be_as_long_as_is_said() -> None:
+    assert parse_chat_query("title:" + "x" * (QUERY_MAX - 6)).title == "x" * (QUERY_MAX - 6)
+    statuses = parse_chat_query("status:error " * TERMS_MAX).statuses
+    assert len(statuses) == TERMS_MAX
 
 
 @pytest.mark.parametrize(
