@@ -1,13 +1,14 @@
 """Carries a decision out, inside the transaction that it was made in. Only the chat machine may.
 
 The row and the messages that come first are one statement; every other write is one more. A write that
-does not find what its decision was made from raises WriteMissed, which rolls everything back.
+does not find what its decision was made from raises WriteMissed, which rolls everything back. Where
+that one statement is all there is, it needs no transaction around it.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
-from typing import Any
+from itertools import dropwhile, takewhile
+from typing import Any, Protocol
 
 from engine.chat import writes as w
 from engine.chat.content import NewMessage, Role
@@ -16,8 +17,8 @@ from engine.chat.ids import ActionId, MessageId, QueuedId
 from engine.chat.snapshot import ChatStatus, Snapshot
 from engine.store.errors import WriteMissed
 from engine.store.outcomes import Applied
-from engine.store.pool import Transaction
-from engine.store.queries import query
+from engine.store.pool import Row, Transaction
+from engine.store.queries import Query, query
 from engine.store.stored_json import (
     encode_json,
     encode_optional,
@@ -58,19 +59,49 @@ class _Progress:
                 self.assistant_id = message_id
 
 
+class Statements(Protocol):
+    """Where a statement can be run: in a transaction, or in one of its own."""
+
+    async def fetch_one(self, query: Query, *args: object) -> Row | None:
+        """The row of a `:one` query, if there is one."""
+        ...
+
+
+def is_one_statement(decision: Decision) -> bool:
+    """Whether the row and the messages that come first are all that the decision changes."""
+    return all(isinstance(write, w.InsertMessages) for write in decision.writes)
+
+
+async def apply_at_once(
+    statements: Statements, snapshot: Snapshot, decision: Decision
+) -> Applied | None:
+    """Apply a decision that is one statement. None: the chat has changed since, nothing was done."""
+    messages = _first_messages(decision)
+    applied = await _update_row(statements, snapshot, decision, messages)
+    if applied is None:
+        return None
+    after, ids = applied
+    return Applied(
+        effect=decision.effect,
+        snapshot=replace(after, queue=snapshot.queue),
+        message_ids=tuple(ids),
+    )
+
+
 async def apply_decision(
     transaction: Transaction, snapshot: Snapshot, decision: Decision
 ) -> Applied:
     """Apply the row and the writes in order. What it gives is true once the transaction commits."""
-    first = tuple(takewhile(lambda write: isinstance(write, w.InsertMessages), decision.writes))
-    messages = tuple(
-        m for write in first if isinstance(write, w.InsertMessages) for m in write.messages
-    )
+    messages = _first_messages(decision)
     progress = _Progress(
         transaction=transaction, before=snapshot, row=decision.row, queue=list(snapshot.queue)
     )
-    after = await _update_row(progress, decision, messages)
-    for write in decision.writes[len(first) :]:
+    updated = await _update_row(transaction, snapshot, decision, messages)
+    if updated is None:
+        raise WriteMissed("update_row")
+    after, ids = updated
+    progress.note_messages(ids, messages)
+    for write in _later_writes(decision):
         await _APPLY[type(write)](progress, write)
     return Applied(
         effect=decision.effect,
@@ -81,17 +112,28 @@ async def apply_decision(
     )
 
 
+def _first_messages(decision: Decision) -> tuple[NewMessage, ...]:
+    first = takewhile(lambda write: isinstance(write, w.InsertMessages), decision.writes)
+    return tuple(
+        m for write in first if isinstance(write, w.InsertMessages) for m in write.messages
+    )
+
+
+def _later_writes(decision: Decision) -> Iterable[w.Write]:
+    return dropwhile(lambda write: isinstance(write, w.InsertMessages), decision.writes)
+
+
 async def _update_row(
-    progress: _Progress, decision: Decision, messages: tuple[NewMessage, ...]
-) -> Snapshot:
-    before, row = progress.before, decision.row
+    statements: Statements, before: Snapshot, decision: Decision, messages: tuple[NewMessage, ...]
+) -> tuple[Snapshot, list[MessageId]] | None:
+    row = decision.row
     history_changed = _changes_history(decision)
     runner_id = before.runner_id if row.keep_runner else None
     attempt = 0 if history_changed else before.generation_attempt
     attempt += row.next_attempt
     waits = row.status in _NEEDS_WORKER and runner_id is None
     waited = before.status in _NEEDS_WORKER and before.runner_id is None
-    changed = await progress.transaction.fetch_one(
+    changed = await statements.fetch_one(
         query("chat_machine.update_row"),
         before.chat_id,
         before.organization_id,
@@ -111,9 +153,8 @@ async def _update_row(
         before.snapshot_version,
     )
     if changed is None:
-        raise WriteMissed("update_row")
-    progress.note_messages(changed["message_ids"], messages)
-    return replace(
+        return None
+    after = replace(
         before,
         status=row.status,
         archived=row.archived,
@@ -129,6 +170,7 @@ async def _update_row(
         retry=row.retry,
         compaction_requested=row.compaction_requested,
     )
+    return after, list(changed["message_ids"])
 
 
 def _changes_history(decision: Decision) -> bool:

@@ -1,10 +1,12 @@
-"""The one writer of chats: lock the row, load the snapshot, decide, apply, commit, then publish.
+"""The one writer of chats: load the snapshot, decide, apply to that very snapshot, then publish.
 
-Theory of operation. Every command on a chat takes the chat's row lock first and touches only that
-chat, so commands on one chat come one after another, on different chats never wait for each other,
-and no two can deadlock. The decision is pure; this file only carries it between the database and
-engine.chat. A refusal rolls back, so not even a version changes. The hint goes out after the commit;
-it may be lost, the database decides.
+Theory of operation. A decision holds for the version of the chat that it was made from. Most change
+no more than the chat's row and append messages; they are one statement that finds that version or
+changes nothing. All others, and those that came too late, take the row's lock first and are applied
+in one transaction. Either way commands on one chat come one after another, on different chats never
+wait for each other, and no two can deadlock. The decision is pure; this file only carries it between
+the database and engine.chat. A refusal writes nothing, not even a version. The hint goes out after
+the commit; it may be lost, the database decides.
 """
 
 import logging
@@ -14,17 +16,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import isawaitable
 
+from engine.chat import commands as c
 from engine.chat.changes import ChatChange
 from engine.chat.commands import Command, CreateChat, WorkerCommand
 from engine.chat.content import NewMessage, text_of
 from engine.chat.decide import decide, first_messages
-from engine.chat.decision import Effect, Refusal
+from engine.chat.decision import Decision, Effect, Refusal
 from engine.chat.ids import ChatId, MessageId
 from engine.chat.snapshot import ChatStatus, Snapshot
 from engine.chat.title import fallback_title
-from engine.store.apply_writes import apply_decision
+from engine.store.apply_writes import apply_at_once, apply_decision, is_one_statement
+from engine.store.commit import uncancelled
 from engine.store.errors import StoreUnavailable
-from engine.store.file_links import contents_of, link_files
+from engine.store.file_links import contents_of, files_in, link_files
 from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool, Row, Transaction
 from engine.store.queries import query
@@ -35,6 +39,29 @@ logger = logging.getLogger(__name__)
 
 Publish = Callable[[ChatChange], Awaitable[None] | None]
 Clock = Callable[[], datetime]
+
+
+_OFTEN_ONE_STATEMENT = (
+    c.SendMessage,
+    c.Interrupt,
+    c.Archive,
+    c.Unarchive,
+    c.RequestCompaction,
+    c.CommitStep,
+    c.CompactHistory,
+    c.FinishTurn,
+    c.FinishInterruption,
+    c.FinishError,
+    c.RecordAttempt,
+    c.RecordRetry,
+    c.ReleaseLease,
+)
+"""Commands that mostly change no more than the row and append messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TakesLock:
+    """The command must be carried out under the row's lock, and nothing is done yet."""
 
 
 @dataclass(slots=True)
@@ -95,6 +122,37 @@ class ChatMachine:
 
     async def submit(self, chat_id: ChatId, command: Command) -> Applied | Refusal | None:
         """Carry out a command, wholly or not at all, also when cancelled. None: no such chat."""
+        if isinstance(command, _OFTEN_ONE_STATEMENT):
+            outcome = await self._submit_at_once(chat_id, command)
+            if not isinstance(outcome, _TakesLock):
+                return outcome
+        return await self._submit_locked(chat_id, command)
+
+    async def _submit_at_once(
+        self, chat_id: ChatId, command: Command
+    ) -> "Applied | Refusal | _TakesLock | None":
+        """Carry out a command by one read and one statement that changes nothing if it is outdated."""
+        loaded = await load_snapshot(self._pool, chat_id, command)
+        if loaded is None:
+            return None
+        snapshot, now = loaded
+        decision = decide(snapshot, command, self._clock() if self._clock else now)
+        if isinstance(decision, Refusal):
+            return decision
+        if decision.effect is Effect.DUPLICATE:
+            return Applied(effect=Effect.DUPLICATE, snapshot=_before(snapshot))
+        if not is_one_statement(decision) or files_in(contents_of(decision.writes)):
+            return _TakesLock()
+        applied = await uncancelled(self._apply_at_once(snapshot, decision))
+        return _TakesLock() if applied is None else applied
+
+    async def _apply_at_once(self, snapshot: Snapshot, decision: Decision) -> Applied | None:
+        applied = await apply_at_once(self._pool, snapshot, decision)
+        if applied is not None:
+            await self._tell(_change(applied.snapshot, wake=decision.wake))
+        return applied
+
+    async def _submit_locked(self, chat_id: ChatId, command: Command) -> Applied | Refusal | None:
         async with (
             self._announcing() as announcement,
             self._pool.transaction(locked_chat=chat_id) as transaction,

@@ -7,7 +7,7 @@ from engine.chat.content import Role
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ChatId, ToolCallId
 from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
-from engine.store.pool import Row, Transaction
+from engine.store.pool import Pool, Row, Transaction
 from engine.store.queries import query
 from engine.store.stored_json import (
     decode_json,
@@ -20,13 +20,13 @@ _OpenCalls = tuple[OpenCall, ...]
 
 
 async def load_snapshot(
-    transaction: Transaction, chat_id: ChatId, command: Command
+    statements: Pool | Transaction, chat_id: ChatId, command: Command
 ) -> tuple[Snapshot, datetime] | None:
-    """The locked chat, at the version to be written, and the database's time. None: no such chat."""
+    """The chat, at the version to be written, and the database's time. None: no such chat."""
     source_key = command.source_key if isinstance(command, SendMessage) else None
     edited = command.message_id if isinstance(command, EditMessage) else None
     action = command.action_id if isinstance(command, AnswerAction) else None
-    row = await transaction.fetch_one(
+    row = await statements.fetch_one(
         query("chat_machine.load_snapshot"),
         chat_id,
         encode_optional_text(source_key),

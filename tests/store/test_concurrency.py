@@ -3,17 +3,32 @@
 import asyncio
 import random
 from collections import Counter
+from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from engine.chat import commands as c
-from engine.chat.content import ToolCallPart, ToolResultPart, plain
+from engine.chat.content import ToolCallPart, ToolResultPart, plain, text_of
+from engine.chat.decision import Effect
 from engine.chat.ids import ChatId, MessageId
+from engine.store import chat_machine
 from engine.store.chat_machine import ChatMachine
 from engine.store.deliveries import Deliveries
 from engine.store.leases import Leases
 from engine.store.pool import Pool
 from engine.store.rows import ChatRows
-from tests.store.story import answer, fence_of, harbour, history, new_chat, sql
+from tests.store.story import (
+    answer,
+    fence_of,
+    harbour,
+    history,
+    new_chat,
+    sql,
+    submit,
+    texts,
+    waiting_chat,
+)
 
 OWNER = uuid4()
 NOTHING = MessageId(0)
@@ -114,3 +129,28 @@ async def check_invariants(pool: Pool, chat_id: ChatId) -> None:
             elif isinstance(part, ToolResultPart):
                 open_calls.remove(part.tool_call_id)
     assert open_calls == set()
+
+
+async def test_a_command_that_came_too_late_is_decided_on_the_chat_as_it_is_now(
+    machine: ChatMachine, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between what it read and what it would write, another message has set the chat running."""
+    chat_id = await waiting_chat(machine, pool)
+    load, came_between = chat_machine.load_snapshot, []
+
+    async def load_and_wait(statements: Any, chat: ChatId, command: Any) -> Any:
+        loaded = await load(statements, chat, command)
+        if statements is pool and not came_between:
+            came_between.append(command)
+            await submit(machine, chat_id, c.SendMessage(content=plain("first")))
+        return loaded
+
+    monkeypatch.setattr(chat_machine, "load_snapshot", load_and_wait)
+    late = await submit(machine, chat_id, c.SendMessage(content=plain("second")))
+
+    assert came_between
+    assert late.effect is Effect.QUEUED
+    assert (await texts(pool, chat_id))[-1] == "first"
+    assert [text_of(each.content) for each in await ChatRows(pool).read_queue(chat_id)] == [
+        "second"
+    ]

@@ -37,8 +37,8 @@ from tests.store.story import (
     waiting_chat,
 )
 
-STATEMENTS_OF_A_TURN = 10
-"""Round trips: send 4, acquire 1, read the prompt 1, finish 4."""
+STATEMENTS_OF_A_TURN = 6
+"""Round trips: send 2, acquire 1, read the prompt 1, finish 2."""
 
 
 async def test_a_turn_costs_few_statements(machine: ChatMachine, pool: Pool) -> None:

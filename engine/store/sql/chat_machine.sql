@@ -78,20 +78,8 @@ LIMIT 1
 -- name: update_row(chat_id, organization_id, messages, status, archived, open_calls, actions_deadline_at, last_error, retry_state, compaction_requested, runner_id, generation_attempt, history_changed, queue_changed, begins_to_wait, snapshot_version) :one
 -- The row and the messages that come first: one round trip for the step that every turn takes, and one
 -- change of the row: the messages bring their revision along instead of having a trigger raise it.
-WITH inserted AS (
-    INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author, source_key,
-                               model, finish, usage, cost_micros, runtime_ms, summary_of, revision)
-    SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author, m.source_key,
-           m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of, $16::bigint
-    FROM ROWS FROM (
-        jsonb_to_recordset($3::jsonb) AS (
-            role text, visibility text, content jsonb, author jsonb, source_key text, model text,
-            finish text, usage jsonb, cost_micros bigint, runtime_ms bigint, summary_of bigint
-        )
-    ) WITH ORDINALITY AS m
-    ORDER BY m.ordinality
-    RETURNING id
-), changed AS (
+-- Nothing happens when the row is not the one that was decided on any more.
+WITH changed AS (
     UPDATE chats SET
         status = $4,
         archived = $5,
@@ -107,8 +95,21 @@ WITH inserted AS (
         history_version = CASE WHEN $13 THEN $16 ELSE history_version END,
         queue_version = CASE WHEN $14 THEN $16 ELSE queue_version END,
         runnable_since = CASE WHEN $15 THEN now() ELSE runnable_since END
-    WHERE id = $1
+    WHERE id = $1 AND snapshot_version = $16::bigint - 1
     RETURNING snapshot_version, history_version, queue_version, retry_version
+), inserted AS (
+    INSERT INTO chat_messages (chat_id, organization_id, role, visibility, content, author, source_key,
+                               model, finish, usage, cost_micros, runtime_ms, summary_of, revision)
+    SELECT $1::uuid, $2::uuid, m.role, m.visibility, m.content, m.author, m.source_key,
+           m.model, m.finish, m.usage, m.cost_micros, m.runtime_ms, m.summary_of, changed.snapshot_version
+    FROM changed CROSS JOIN ROWS FROM (
+        jsonb_to_recordset($3::jsonb) AS (
+            role text, visibility text, content jsonb, author jsonb, source_key text, model text,
+            finish text, usage jsonb, cost_micros bigint, runtime_ms bigint, summary_of bigint
+        )
+    ) WITH ORDINALITY AS m
+    ORDER BY m.ordinality
+    RETURNING id
 )
 SELECT changed.*, ARRAY(SELECT id FROM inserted ORDER BY id) AS message_ids FROM changed
 
