@@ -64,7 +64,10 @@ def _add_changes(group: click.Group, run: Run) -> None:
     @click.pass_obj
     def add(environ: dict[str, str], /, *, provider: str, model: str, **given: Any) -> None:
         """Add a MODEL, by the name that the PROVIDER knows it by."""
-        fields = {name: value for name, value in given.items() if value not in (None, False)}
+        # By identity: 0 equals False, and a price or temperature of 0 says something.
+        fields = {
+            name: value for name, value in given.items() if value is not None and value is not False
+        }
         if "accepts" in fields:
             fields["accepts"] = [kind.strip() for kind in fields["accepts"].split(",")]
         if "options" in fields:

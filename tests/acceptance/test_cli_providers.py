@@ -177,6 +177,20 @@ async def test_model_is_disabled_and_enabled_again(cli: Cli) -> None:
     assert "there is no model harbour:m:3" in missing.err
 
 
+async def test_a_zero_is_stored_as_zero_or_refused(cli: Cli, pool: Pool) -> None:
+    await cli.did("providers", "add", "harbour", "--no-key")
+    add = ("models", "add", "harbour", "m", "--context-limit", "9000")
+    names = ("input", "output", "cache-read", "cache-write")
+    free = [word for name in names for word in (f"--{name}-price", "0")]
+    refused = await cli(*add, "--max-output-tokens", "0")
+    assert (refused.code, "max_output_tokens must be" in refused.err) == (1, True)
+    await cli.did(*add, *free, "--temperature", "0")
+    (info,) = await Catalog(pool).list_models()
+    spec = info.spec
+    assert [spec.input_price, spec.output_price] == [0, 0]
+    assert [spec.cache_read_price, spec.cache_write_price, spec.temperature] == [0, 0, 0.0]
+
+
 async def test_file_is_shown_first_and_then_applied(cli: Cli, pool: Pool, tmp_path: Path) -> None:
     file = tmp_path / "providers.toml"
     file.write_text(
