@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import aiohttp
 
+from bots.bot_models import choice_for
 from bots.brain_models import BrainModels
 from bots.catalog import DEFAULT_BOT, Bot
 from config.secret import Secret
@@ -61,11 +62,7 @@ class BrainMaker:
         """The brain for a turn. Raises ModelFailure where no model can be asked for it."""
         catalog = await self._catalog.current()
         bot = self._bots.get(request.bot, self._fallback)
-        own = bot.file.model
-        if request.model is None and own.provider is not None:
-            choice = _chosen(catalog.resolve_at(own.provider, own.name))
-        else:
-            choice = _chosen(catalog.resolve(request.model or own.name))
+        choice = _chosen(choice_for(catalog, bot, request.model))
         model = await self._model_of(catalog, choice, request.identity)
         side = await self._side(catalog, request.identity)
         return _brain(bot, choice, model, side)

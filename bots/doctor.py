@@ -15,6 +15,7 @@ from bots.doctor_local import (
     check_secrets,
     check_state_dir,
 )
+from bots.doctor_providers import check_providers
 from bots.doctor_remote import (
     check_database,
     check_model,
@@ -33,6 +34,7 @@ _SLOW_CHECKS: Final[tuple[Check, ...]] = (
     check_database,
     check_redis,
     check_model,
+    check_providers,
     check_slack,
     check_port,
 )

@@ -1,12 +1,14 @@
 """The engine of one process, put together: database, relay, front door and, if wanted, a worker."""
 
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from bots.bot_models import unanswered_bots
 from bots.brains import build_brains
-from bots.catalog import load_bots
+from bots.catalog import Bot, load_bots
 from bots.lifecycle import Background
 from bots.retention import retention_chores
 from bots.settled_models import settled_providers
@@ -15,6 +17,7 @@ from config.settings import Settings
 from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnLimits, TurnPorts
 from engine.api import Engine
+from engine.models.catalog import ModelCatalog
 from engine.models.client import model_session
 from engine.store.files import FileLimits
 from engine.store.ledger import Ledger
@@ -32,6 +35,7 @@ from engine.worker.side_work import SideWork
 from engine.worker.worker import Worker, WorkerPace
 
 Say = Callable[[str], None]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +88,10 @@ async def open_replica(
     if works:
         if brains is None:
             session = await stack.enter_async_context(model_session())
-            brains = build_brains(settings, load_bots(settings.bots_dir), session, engine.models)
+            bots = load_bots(settings.bots_dir)
+            brains = build_brains(settings, bots, session, engine.models)
             # Once in memory, models outlast the database.
-            await engine.models.current()
+            _warn_of_bots(await engine.models.current(), bots.values())
         recorder = CallRecorder(engine.recordings)
         stack.push_async_callback(recorder.drain)
         brains = recorder.recorded(brains)
@@ -104,6 +109,12 @@ async def open_replica(
         tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
     return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
+
+
+def _warn_of_bots(catalog: ModelCatalog, bots: Iterable[Bot]) -> None:
+    for bot, why in unanswered_bots(catalog, bots):
+        extra = {"action": "bot_model_unusable", "bot": bot}
+        log.warning("No model answers for a bot: %s", why, extra=extra)
 
 
 def _open_relay(stack: AsyncExitStack, tasks: Background, settings: Settings) -> Relay:

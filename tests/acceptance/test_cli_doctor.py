@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from config.secret import Secret
+from engine.store.catalog import Catalog
+from engine.store.catalog_entries import Rejection
+from engine.store.pool import Pool
+from engine.store.vault import Vault
 from tests.fakes.slack_server import FakeSlack
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("THREADWRIGHT_", "OPENAI_", "ANTHROPIC_", "SLACK_", "DISCORD_", "DATABASE_", "REDIS_")
+SECRET_KEY = "the secret key of the harbour, for tests"
 Json = dict[str, Any]
 
 
@@ -156,6 +162,57 @@ async def test_model_that_the_provider_lacks_is_found(provider: Provider) -> Non
         OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="sk-harbour", THREADWRIGHT_MODEL_NAME="owl-2"
     )
     assert found["model"][0]["message"] == f"{provider.url} does not list owl-2"
+
+
+async def add_provider(pool: Pool, name: str, url: str, key: str, *models: str) -> None:
+    catalog = Catalog(pool, Vault(Secret(SECRET_KEY)))
+    added = await catalog.create_provider(
+        {"name": name, "wire": "chat_completions", "base_url": url, "api_key": key}
+    )
+    assert not isinstance(added, Rejection)
+    for model in models:
+        fields = {"name": model, "context_limit": 9000}
+        assert not isinstance(await catalog.create_model(name, fields), Rejection)
+
+
+async def test_enabled_providers_of_the_database_are_asked_for_their_models(
+    database_url: str, pool: Pool, provider: Provider
+) -> None:
+    await add_provider(pool, "harbour", provider.url, "sk-harbour", "wren-1")
+    await add_provider(pool, "island", provider.url, "sk-harbour", "wren-1", "owl-2")
+    await add_provider(pool, "wrong", provider.url, "sk-hush", "wren-1")
+    await add_provider(pool, "away", "http://127.0.0.1:9/v1", "sk-hush", "wren-1")
+    await add_provider(pool, "off", "http://127.0.0.1:9/v1", "sk-hush")
+    off = await Catalog(pool, None).update_provider("off", {"enabled": False})
+    assert not isinstance(off, Rejection)
+    found = await doctor(DATABASE_URL=database_url, THREADWRIGHT_SECRET_KEY=SECRET_KEY)
+    assert {finding["message"]: finding["status"] for finding in found["provider"]} == {
+        "away: no answer from http://127.0.0.1:9/v1 (ConnectError)": "fail",
+        "harbour: wren-1": "ok",
+        "island: does not list owl-2": "warn",
+        "wrong: does not take the key (401)": "fail",
+    }
+    assert "hush" not in str(found)
+    other = await doctor(DATABASE_URL=database_url, THREADWRIGHT_SECRET_KEY="another " + SECRET_KEY)
+    assert "cannot be read" in other["provider"][0]["message"]
+
+
+async def test_bot_that_asks_for_a_model_that_there_is_not_is_found(
+    database_url: str, pool: Pool, provider: Provider, tmp_path: Path
+) -> None:
+    await add_provider(pool, "harbour", provider.url, "sk-harbour", "wren-1")
+    for bot, model in (("owl", "harbour:owl-2"), ("wren", "harbour:wren-1")):
+        (tmp_path / bot).mkdir()
+        (tmp_path / bot / "bot.toml").write_text(f'[model]\nname = "{model}"\n')
+        (tmp_path / bot / "persona.md").write_text("You are a bird.")
+    found = await doctor(
+        DATABASE_URL=database_url,
+        THREADWRIGHT_SECRET_KEY=SECRET_KEY,
+        THREADWRIGHT_BOTS_DIR=str(tmp_path),
+    )
+    (finding,) = found["bot model"]
+    assert finding["status"] == "warn"
+    assert finding["message"].startswith("owl: There is no model harbour:owl-2.")
 
 
 async def test_clock_that_is_far_off_is_found(provider: Provider) -> None:

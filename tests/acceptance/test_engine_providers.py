@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +182,28 @@ async def test_side_model_is_the_one_of_the_settings_or_the_bots_own(
         brain = await brains(BrainRequest(bot="assistant"))
         assert (brain.reference, brain.context_limit) == ("harbour:big", 9000)
         assert brain.for_side_work.reference == reference
+
+
+async def test_start_warns_of_bots_whose_model_there_is_not(
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replica_with(database_url, "http://127.0.0.1:9/v1") as replica:
+        await configure(replica.engine, "harbour", "http://h/v1", "big")
+    lines = {"owl": 'name = "harbour:owl"', "wren": 'name = "big"', "crow": 'provider = "island"'}
+    for bot, line in lines.items():
+        (tmp_path / bot).mkdir()
+        (tmp_path / bot / "bot.toml").write_text(f"[model]\n{line}\n")
+        (tmp_path / bot / "persona.md").write_text("You are a bird.")
+    settings = replace(settings_at("http://127.0.0.1:9/v1"), bots_dir=str(tmp_path))
+    async with TestReplica.start(database_url, settings=settings):
+        warned = [
+            (record.__dict__["bot"], record.getMessage())
+            for record in caplog.records
+            if record.__dict__.get("action") == "bot_model_unusable"
+        ]
+    assert [bot for bot, _ in warned] == ["crow", "owl"]
+    assert "There is no provider island." in warned[0][1]
+    assert "There is no model harbour:owl." in warned[1][1]
 
 
 @pytest.mark.parametrize("provider", [ModelProvider.DEMO])
