@@ -21,6 +21,7 @@ from adapters.console.markdown import Markdown
 from adapters.console.pages import Pages
 from adapters.console.sessions import SessionKey
 from adapters.console.sign_in_limit import SignInLimit
+from adapters.file_sending import FileSender
 from config.secret import Secret
 from engine.api import Engine, StoreUnavailable
 
@@ -66,6 +67,7 @@ class ConsoleAdapter:
             access=Access(session_key=key, open_to_loopback=open_to_loopback),
             limit=SignInLimit(),
             streams=LiveStreams(engine),
+            files=FileSender(engine, headers=SECURITY_HEADERS),
             bots=tuple(bots),
             new_id=uuid4,
         )
@@ -160,7 +162,6 @@ class ConsoleAdapter:
                     request.transport.abort()
                 response = self._trouble(request, Trouble(500, "Something went wrong here."))
             if not response.prepared:
-                # A file has a stricter policy of its own.
                 for name, value in SECURITY_HEADERS.items():
                     response.headers.setdefault(name, value)
                 response.headers.setdefault("Cache-Control", "no-store")

@@ -14,6 +14,7 @@ from adapters.console.pages import Pages
 from adapters.console.sentences import refusal_sentence
 from adapters.console.sign_in_limit import SignInLimit
 from adapters.console.translate import FormData, chat_id_of, number_of
+from adapters.file_sending import FileSender
 from engine.api import Applied, Engine
 from engine.chat.commands import UserCommand
 from engine.chat.content import Author
@@ -45,6 +46,7 @@ class Console:
     access: Access
     limit: SignInLimit
     streams: LiveStreams
+    files: FileSender
     bots: tuple[str, ...]
     new_id: Callable[[], UUID]
 

@@ -6,21 +6,25 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from adapters.console.console import Trouble, Visit
-from adapters.file_headers import headers_of
+from adapters.file_sending import TooManyDownloads
 from engine.chat.content import Content, FilePart
 from engine.chat.ids import FileId, MessageId
 
 
-async def file(visit: Visit) -> web.Response:
+async def file(visit: Visit) -> web.StreamResponse:
     """The bytes of the file that the path names."""
     try:
         file_id = FileId(UUID(visit.request.match_info["file_id"]))
     except ValueError:
         raise Trouble(404, "There is no such file.") from None
-    stored = await visit.console.engine.read_file(file_id)
-    if stored is None:
+    try:
+        sent = await visit.console.files.send(visit.request, file_id)
+    except TooManyDownloads:
+        sentence = "Too many files are being opened. Please try again in a moment."
+        raise Trouble(503, sentence, {"Retry-After": "5"}) from None
+    if sent is None:
         raise Trouble(404, "There is no such file, any more.")
-    return web.Response(body=stored.data, headers=headers_of(stored.info))
+    return sent
 
 
 async def files_of_message(visit: Visit, message_id: MessageId) -> Content:

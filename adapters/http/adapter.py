@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
+from adapters.file_sending import FileSender
 from adapters.http import views
 from adapters.http.auth import Authenticator, TokenRole
 from adapters.http.call import Answer, Call, Endpoint, Surroundings
@@ -46,8 +47,9 @@ class HttpAdapter:
         body_bytes_max: int = BODY_BYTES_MAX,
         body_seconds: float = BODY_SECONDS,
         beat_seconds: float = BEAT_SECONDS,
+        files: FileSender | None = None,
     ) -> None:
-        """`bots`: the names that a chat may ask for, the default first."""
+        """`bots`: the names that a chat may ask for, the default first. `files` sends stored files."""
         self._streams = OpenStreams()
         self._authenticator = Authenticator(engine, admin_token)
         self._around = Surroundings(
@@ -58,6 +60,7 @@ class HttpAdapter:
             beat_seconds=beat_seconds,
             body_seconds=body_seconds,
             uploads=asyncio.Semaphore(UPLOADS_MAX),
+            files=files or FileSender(engine),
             new_id=uuid4,
             authenticator=self._authenticator,
         )

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from aiohttp import web
 
+from adapters.file_sending import FileSender
 from adapters.http.auth import Authenticator, Caller, TokenRole
 from adapters.http.errors import not_found
 from adapters.http.open_streams import OpenStreams
@@ -31,6 +32,7 @@ class Surroundings:
     beat_seconds: float
     body_seconds: float
     uploads: asyncio.Semaphore
+    files: FileSender
     authenticator: Authenticator
     new_id: Callable[[], UUID]
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-from adapters.file_headers import headers_of
+from adapters.file_sending import TooManyDownloads
 from adapters.http.call import Answer, Call, Endpoint, Parameter
 from adapters.http.errors import Problem, ProblemCode, not_found
 from adapters.http.files import file_id_of, name_of_upload, problem_of_file, shown
@@ -44,10 +44,14 @@ async def upload(call: Call) -> Answer:
 
 async def download(call: Call) -> web.StreamResponse:
     """The bytes of a file."""
-    stored = await call.engine.read_file(file_id_of(call.path))
-    if stored is None:
+    try:
+        sent = await call.around.files.send(call.request, file_id_of(call.path))
+    except TooManyDownloads:
+        sentence = "Too many files are being sent. Try again."
+        raise Problem(ProblemCode.UNAVAILABLE, sentence, headers={"Retry-After": "5"}) from None
+    if sent is None:
         raise not_found("file")
-    return web.Response(body=stored.data, headers=headers_of(stored.info))
+    return sent
 
 
 async def list_(call: Call) -> Answer:

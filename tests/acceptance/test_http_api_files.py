@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
 import aiohttp
 import pytest
 
+from adapters.file_sending import FileSender
 from tests.acceptance.api_client import API, ApiClient, Reply, serve_api
-from tests.fakes.replica import TestReplica
+from tests.fakes.replica import TestReplica, eventually, soon
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 MEBIBYTE = 1024 * 1024
+LARGE = b"herring\n" * (MEBIBYTE * 9 // 8)
+"""More than what the system holds between a server and a client that does not read."""
 
 
 @pytest.fixture
@@ -267,3 +271,46 @@ async def test_upload_that_waits_too_long_for_others_is_told_to_come_back(
         writer.close()
         assert {reply.status for reply in replies} <= {201, 503}
         assert (await upload(api, b"cod")).status == 201
+
+
+async def test_downloads_wait_for_each_other_and_too_many_are_told_to_come_back(
+    replica: TestReplica,
+) -> None:
+    files = FileSender(replica.engine, at_once=1, wait_seconds=0.3)
+    async with serve_api(replica.engine, files=files) as api:
+        big = await stored(api, LARGE, name="large.txt")
+        async with idle_reader(api, big["id"]):
+            reply = await api.call("GET", f"/files/{big['id']}")
+            assert (reply.status, reply.body["code"]) == (503, "unavailable")
+            assert int(reply.headers["Retry-After"]) > 0
+
+        async def is_free() -> bool:
+            return (await download(api, big["id"]))[:2] == (200, LARGE)
+
+        assert await eventually(is_free)
+
+
+async def test_client_that_does_not_read_its_file_is_cut_off(replica: TestReplica) -> None:
+    files = FileSender(replica.engine, at_once=1, wait_seconds=10.0, send_seconds=0.3)
+    async with serve_api(replica.engine, files=files) as api:
+        big = await stored(api, LARGE, name="large.txt")
+        async with idle_reader(api, big["id"]) as reader:
+            assert (await download(api, big["id"]))[:2] == (200, LARGE)
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await soon(reader.readexactly(len(LARGE)))
+
+
+@asynccontextmanager
+async def idle_reader(api: ApiClient, file_id: str) -> AsyncIterator[asyncio.StreamReader]:
+    """A client that has asked for a file, has seen that it comes, and reads no further."""
+    host, port = api.base.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    writer.write(
+        f"GET {API}/files/{file_id} HTTP/1.1\r\nHost: h\r\n"
+        f"Authorization: Bearer {api.token}\r\n\r\n".encode()
+    )
+    assert b" 200 " in await soon(reader.readline())
+    try:
+        yield reader
+    finally:
+        writer.transport.abort()
