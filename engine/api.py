@@ -205,6 +205,10 @@ class Engine:
         """Change title, labels, pin or model: all of it, or nothing. False: no such chat."""
         return await self.details.change(chat_id, wanted)
 
+    async def delete_chat(self, chat_id: ChatId) -> bool:
+        """Remove a chat for good, whatever it is doing. False: there is no such chat."""
+        return await self.retention.delete_chat(chat_id)
+
     async def request_title(self, chat_id: ChatId, by: Author | None = None) -> Refusal | bool:
         """Have a model name the chat anew, soon. False: there is no such chat.
 

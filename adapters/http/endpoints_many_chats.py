@@ -35,6 +35,17 @@ MANY_CHATS: Final = (
         "0 unpins. A title or model of null is taken away. records_calls takes an administrator.",
     ),
     Endpoint(
+        method="DELETE",
+        path=_CHAT,
+        name="deleteChat",
+        summary="Remove a chat for good, with all that was said in it.",
+        run=many_chats.remove,
+        successes=(204,),
+        problems=(403,),
+        role=TokenRole.ADMIN,
+        detail="Whatever works on it stops. What was paid for stays in the reports of usage.",
+    ),
+    Endpoint(
         method="POST",
         path=f"{_CHAT}/read",
         name="markRead",

@@ -1,4 +1,4 @@
-"""What people do with many chats: name, label, pin and read them; and what administrators look into."""
+"""What people do with many chats: name, label, pin and read them; and what is left to administrators."""
 
 from adapters.http import views
 from adapters.http.auth import TokenRole
@@ -24,6 +24,13 @@ async def change(call: Call) -> Answer:
     if isinstance(outcome, Refusal):
         raise problem_of(outcome)
     return Answer(body=views.chat(await call.look_at(call.chat_id)))
+
+
+async def remove(call: Call) -> Answer:
+    """Remove the chat for good, whatever it is doing."""
+    if not await call.engine.delete_chat(call.chat_id):
+        raise not_found("chat")
+    return Answer(status=204)
 
 
 async def mark_read(call: Call) -> Answer:

@@ -126,6 +126,27 @@ async def test_streams_of_a_chat_that_is_removed_end_and_say_so(
         assert message.data == 4404
 
 
+async def test_chat_is_removed_for_good_by_administrators(
+    api: ApiClient, replica: TestReplica
+) -> None:
+    chat_id, other = await start(api), await start(api)
+    reader = await as_client(api)
+    assert (await reader.call("DELETE", f"/chats/{chat_id}")).status == 403
+    url = api.url(f"/chats/{chat_id}/stream")
+    async with asyncio.timeout(20), api.session.get(url, headers=api.authorization) as response:
+        await response.content.readuntil(b"event: actions")
+        reply = await api.call("DELETE", f"/chats/{chat_id}")
+        assert (reply.status, reply.body) == (204, None)
+        assert b"not_found" in await response.content.read()
+    for method in ("GET", "DELETE"):
+        assert (await api.call(method, f"/chats/{chat_id}")).status == 404
+    assert (await api.call("GET", f"/chats/{chat_id}/messages")).status == 404
+    assert [chat["id"] for chat in (await api.get("/chats"))["chats"]] == [other]
+    async with replica.replica.pool.session() as connection:
+        paid = await connection.fetchval("SELECT count(*) FROM usage_records WHERE kind = 'step'")
+    assert paid == 2
+
+
 async def test_recordings_are_for_administrators(api: ApiClient) -> None:
     chat_id = await start(api)
     reader = await as_client(api)
