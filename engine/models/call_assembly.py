@@ -143,7 +143,7 @@ def _whole_args(text: str) -> str:
     stripped = text.strip()
     if stripped in ("", "null"):
         return "{}"
-    if stripped.startswith("{}") and len(stripped) > 2 and is_json_object(stripped[2:]):
+    if stripped.startswith("{}") and is_json_object(stripped[2:]):
         # Some servers announce a call with `{}` and then send the real arguments.
         return stripped[2:]
     return text

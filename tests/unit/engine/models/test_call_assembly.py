@@ -33,6 +33,7 @@ def assembled(*pieces: Piece) -> list[tuple[str, str, str]]:
         ([(0, None, "a", '{"x"'), (0, None, "b", ":1}")], [("call_1", "a", '{"x":1}')]),
         ([(0, None, "loo", None), (0, None, "look", None)], [("call_1", "look", "{}")]),
         ([(0, None, "lo", None), (0, None, "ok", None)], [("call_1", "look", "{}")]),
+        ([(0, None, "a", '{"x":{}'), (0, None, "b", "}")], [("call_1", "a", '{"x":{}}')]),
         # An id decides, but for one that is made up for every piece.
         ([(0, "i", "a", "{"), (0, "j", "b", "{}")], [("i", "a", "{"), ("j", "b", "{}")]),
         ([(0, "i", "a", "{"), (0, "j", None, "}")], [("i", "a", "{}")]),

@@ -131,3 +131,4 @@ def test_no_more_is_held_back_than_may_be_a_tag(cut: int) -> None:
     assert tags.feed("boat" + held) == ("boat", "")
     assert tags.is_settled is False
     assert tags.end() == ((held, "") if cut < len("</think>") else ("", ""))
+    assert tags.end() == ("", "")

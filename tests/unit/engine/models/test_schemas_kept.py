@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.models.attachments import FileKind, GivenFile, GivenText
-from engine.models.tool_schema import object_schema
+from engine.models.tool_schema import object_schema, root_schema
 from engine.models.true_files import true_file
 
 
@@ -27,6 +27,11 @@ def test_only_what_providers_refuse_is_taken_out(
     schema: dict[str, Any], cleaned: dict[str, Any]
 ) -> None:
     assert object_schema(schema) == {"properties": {}, **cleaned, "type": "object"}
+
+
+@pytest.mark.parametrize("reference", [7, None, "#", "#/$defs/gone", "other.json#/$defs/a", ""])
+def test_a_reference_to_nowhere_is_an_object_of_anything(reference: Any) -> None:
+    assert root_schema({"$ref": reference}) == {"properties": {}, "type": "object"}
 
 
 def image(data: bytes, media_type: str = "image/png") -> GivenFile:
