@@ -84,7 +84,7 @@ class ModelTable:
     """The keys of `[providers.NAME.models."MODEL"]` but for tables."""
 
     default: bool = setting(False, "Whether it is the default.")  # noqa: FBT003 - a declaration
-    context_limit: int = setting(0, "Context window in tokens.", at_least=1, at_most=2**31 - 1)
+    context_limit: int = setting(0, "Context window in tokens.", at_least=1024, at_most=2**31 - 1)
     display_name: str | None = setting(None, "What people know it by.")
     enabled: bool = setting(True, "Whether it may be asked.")  # noqa: FBT003 - a declaration
     compaction_threshold: int = setting(

@@ -39,7 +39,10 @@ _PRICE: Final = _nullable({"type": "number", "minimum": 0})
 _PROVIDER: Final[Mapping[str, Schema]] = {
     "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,62}$"},
     "wire": _WIRE,
-    "base_url": {"type": "string", "description": "An absolute http or https address."},
+    "base_url": {
+        "type": "string",
+        "description": "Its http or https address; without it the usual one of its wire.",
+    },
     "display_name": _TEXT,
     "enabled": _FLAG,
     "central_key_enabled": _FLAG,
@@ -56,7 +59,7 @@ _MODEL: Final[Mapping[str, Schema]] = {
     "display_name": _TEXT,
     "enabled": _FLAG,
     "is_default": _FLAG,
-    "context_limit": _TOKENS,
+    "context_limit": {"type": "integer", "minimum": 1024},
     "compaction_threshold": _PERCENT,
     "max_output_tokens": _nullable(_TOKENS),
     "temperature": _nullable({"type": "number", "minimum": 0, "maximum": 2}),
@@ -87,7 +90,7 @@ PROVIDER_PATH_PARAMETERS: Final[Mapping[str, dict[str, Any]]] = {
     "model_id": dict(_UUID),
 }
 PROVIDER_SCHEMAS: Final[Mapping[str, Schema]] = {
-    "NewProvider": _body(("name", "wire", "base_url"), {**_PROVIDER, **_SECRETS}),
+    "NewProvider": _body(("name", "wire"), {**_PROVIDER, **_SECRETS}),
     "ProviderChange": _body((), {**_PROVIDER, **_SECRETS}),
     "Provider": _answer(**_SHOWN_PROVIDER),
     "ProviderWithModels": _answer(**_SHOWN_PROVIDER, models=_array("Model")),

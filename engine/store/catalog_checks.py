@@ -12,7 +12,9 @@ from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from config.address import is_address
+from config.providers_file import USUAL_ADDRESSES, FileWire
 from engine.store.catalog_entries import Flaw, ModelSpec, ProviderSpec, Rejection, invalid
+from engine.store.catalog_options import flaw_in_options
 
 WIRES: Final = ("chat_completions", "responses", "anthropic")
 ACCEPTS: Final = ("image", "pdf")
@@ -23,6 +25,10 @@ ADDRESS_MAX: Final = 2000
 OPTIONS_MAX: Final = 100
 PRICE_MAX: Final = Decimal(1_000_000)
 TOKENS_MAX: Final = 2**31 - 1
+CONTEXT_MIN: Final = 1024
+"""As the setting of the window has it; nothing of a chat fits into less."""
+RESERVED_NAMES: Final = ("auto", "demo")
+"""Names that the settings have for something else than a provider that can be configured."""
 HEADERS_MAX: Final = 50
 PROVIDER_OPTIONS: Final[Mapping[str, str]] = {
     "needs_key": "true or false: whether asking without a key is pointless",
@@ -36,8 +42,12 @@ PROVIDER_FIELDS: Final = tuple(each.name for each in fields(ProviderSpec))
 MODEL_FIELDS: Final = tuple(each.name for each in fields(ModelSpec))
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
-_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\u2028\u2029]")
+_UNFIT: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""What breaks lines, turns the direction of writing, or is no character."""
 _SECONDS_MAX: Final = 86_400
+_PRICES: Final = ("input_price", "output_price", "cache_read_price", "cache_write_price")
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
@@ -52,9 +62,11 @@ def read_provider(
     """The provider that these fields make, or make of `base`."""
     values, flaws = _read(raw, _PROVIDER_READERS)
     if base is None:
-        flaws += [Flaw(field=name, detail="is required") for name in ("name", "wire", "base_url")
-                  if name not in raw]  # fmt: skip
-        base = ProviderSpec(name="", wire="", base_url="")
+        flaws += [
+            Flaw(field=name, detail="is required") for name in ("name", "wire") if name not in raw
+        ]
+        usual = USUAL_ADDRESSES[FileWire(values["wire"])] if "wire" in values else ""
+        base = ProviderSpec(name="", wire="", base_url=usual)
     spec = replace(base, **values)
     if not (spec.central_key_enabled or spec.user_key_allowed):
         flaws.append(
@@ -89,6 +101,7 @@ def read_model(raw: Mapping[str, Any], base: ModelSpec | None = None) -> ModelSp
         if raw.get("is_default"):
             flaws.append(Flaw(field="is_default", detail="cannot be true of a disabled model"))
         spec = replace(spec, is_default=False)
+    flaws += _flaws_of_prices(raw, spec)
     if spec.max_output_tokens and 0 < spec.context_limit <= spec.max_output_tokens:
         flaws.append(Flaw(field="max_output_tokens", detail="must be less than context_limit"))
     return invalid(tuple(flaws)) if flaws else spec
@@ -128,6 +141,17 @@ def flaws_of_identity(identity: str) -> tuple[Flaw, ...]:
     return ()
 
 
+def _flaws_of_prices(raw: Mapping[str, Any], spec: ModelSpec) -> list[Flaw]:
+    """With a price for one kind of token only, the other kind would be used for nothing."""
+    prices = {name: getattr(spec, name) for name in _PRICES}
+    missing = [name for name in ("input_price", "output_price") if prices[name] is None]
+    is_priced = any(price is not None for price in prices.values())
+    if not is_priced or not any(name in raw for name in _PRICES):
+        return []
+    detail = "is needed beside another price, or its tokens would never count; 0 if they are free"
+    return [Flaw(field=name, detail=detail) for name in missing]
+
+
 def _read(
     raw: Mapping[str, Any], readers: Mapping[str, Reader]
 ) -> tuple[dict[str, Any], list[Flaw]]:
@@ -147,6 +171,8 @@ def _read(
 
 def _slug(raw: Any) -> str:
     if isinstance(raw, str) and _NAME.fullmatch(raw):
+        if raw in RESERVED_NAMES:
+            raise _Unfit(f"cannot be {raw}, which is built in; choose another")
         return raw
     raise _Unfit("must be 1 to 63 of a-z, 0-9, - and _, the first a letter or a digit")
 
@@ -160,7 +186,7 @@ def _model_name(raw: Any) -> str:
 
 def _line(raw: Any) -> str:
     if not isinstance(raw, str) or len(raw) > NAME_MAX or _UNFIT.search(raw):
-        raise _Unfit(f"must be one line of at most {NAME_MAX} characters")
+        raise _Unfit(f"must be one line of at most {NAME_MAX} visible characters")
     return raw
 
 
@@ -229,6 +255,13 @@ def _object(raw: Any) -> dict[str, Any]:
     return dict(raw)
 
 
+def _model_options(raw: Any) -> dict[str, Any]:
+    options = _object(raw)
+    if flaw := flaw_in_options(options):
+        raise _Unfit(flaw)
+    return options
+
+
 def _provider_options(raw: Any) -> dict[str, Any]:
     options = _object(raw)
     for name, value in options.items():
@@ -270,12 +303,12 @@ _MODEL_READERS: Final[Mapping[str, Reader]] = {
     "display_name": _line,
     "enabled": _flag,
     "is_default": _flag,
-    "context_limit": _whole(1, TOKENS_MAX),
+    "context_limit": _whole(CONTEXT_MIN, TOKENS_MAX),
     "compaction_threshold": _whole(1, 100),
     "max_output_tokens": _optional(_whole(1, TOKENS_MAX)),
     "temperature": _optional(_number(0, 2)),
     "accepts": _kinds,
-    "options": _object,
+    "options": _model_options,
     "input_price": _optional(_price),
     "output_price": _optional(_price),
     "cache_read_price": _optional(_price),

@@ -122,7 +122,7 @@ async def test_what_is_wrong_is_one_line_that_says_how_to_mend_it(cli: Cli) -> N
         await cli("providers", "add", "Har bour", "--no-key"),
         await cli("providers", "add", "a", THREADWRIGHT_SECRET_KEY="", stdin=PLANTED),
         await cli("providers", "remove", "nobody"),
-        await cli("models", "add", "nobody", "m", "--context-limit", "5"),
+        await cli("models", "add", "nobody", "m", "--context-limit", "5000"),
         await cli("models", "set-default", "nobody:m"),
         await cli("keys", "set", "nobody", "slack:T:U", stdin=PLANTED),
         await cli("keys", "remove", "nobody", "slack:T:U"),
@@ -135,7 +135,16 @@ async def test_default_moves_and_people_have_keys(cli: Cli, pool: Pool) -> None:
     await cli.did("providers", "add", "harbour", "--policy", "user")
     await cli.did("models", "add", "harbour", "a", "--context-limit", "9000")
     await cli.did(
-        "models", "add", "harbour", "b", "--context-limit", "9000", "--input-price", "0.5"
+        "models",
+        "add",
+        "harbour",
+        "b",
+        "--context-limit",
+        "9000",
+        "--input-price",
+        "0.5",
+        "--output-price",
+        "1",
     )
     await cli.did("models", "set-default", "harbour:b")
     assert "harbour:b\tdefault" in await cli.did("models", "list")

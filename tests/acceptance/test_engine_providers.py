@@ -83,6 +83,7 @@ async def test_what_is_configured_of_a_model_reaches_its_requests_and_rows(
                 "temperature": 0.5,
                 "options": {"top_p": 0.25},
                 "input_price": 1_000_000,
+                "output_price": 0,
             },
         )
         assert isinstance(added, ModelInfo)

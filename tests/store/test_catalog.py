@@ -36,7 +36,7 @@ async def provider(catalog: Catalog, **fields: Any) -> ProviderInfo:
 
 
 async def model(catalog: Catalog, name: str, **fields: Any) -> ModelInfo:
-    made = await catalog.create_model("openai", {"name": name, "context_limit": 1000, **fields})
+    made = await catalog.create_model("openai", {"name": name, "context_limit": 2000, **fields})
     assert isinstance(made, ModelInfo), made
     return made
 
@@ -57,6 +57,7 @@ async def test_provider_and_model_come_back_as_they_were_set(catalog: Catalog) -
         "org/m:1",
         context_limit=128_000,
         input_price=0.15,
+        output_price=0,
         cache_read_price=None,
         accepts=["image"],
         options={"reasoning_effort": "low"},
@@ -107,7 +108,7 @@ async def test_deleting_the_provider_of_the_default_promotes_another(catalog: Ca
     await provider(catalog)
     await model(catalog, "a")
     await provider(catalog, name="other")
-    await catalog.create_model("other", {"name": "x", "context_limit": 5})
+    await catalog.create_model("other", {"name": "x", "context_limit": 5000})
     await catalog.delete_provider("openai")
     assert await default_of(catalog) == ["x"]
 
@@ -140,6 +141,7 @@ async def test_many_changes_at_once_leave_one_default(catalog: Catalog) -> None:
     ("fields", "wrong"),
     [
         ({"name": "Open AI"}, ["name"]),
+        ({"name": "demo"}, ["name"]),
         ({"wire": "soap"}, ["wire"]),
         ({"base_url": "ftp://x"}, ["base_url"]),
         ({"base_url": "/v1"}, ["base_url"]),
@@ -170,6 +172,7 @@ async def test_provider_that_cannot_be_is_refused_with_its_fields(
     ("fields", "wrong"),
     [
         ({"context_limit": 0}, ["context_limit"]),
+        ({"context_limit": 1023}, ["context_limit"]),
         ({"context_limit": 1.5}, ["context_limit"]),
         ({"compaction_threshold": 0}, ["compaction_threshold"]),
         ({"compaction_threshold": 101}, ["compaction_threshold"]),
@@ -177,11 +180,24 @@ async def test_provider_that_cannot_be_is_refused_with_its_fields(
         ({"output_price": float("nan")}, ["output_price"]),
         ({"cache_read_price": "1"}, ["cache_read_price"]),
         ({"cache_write_price": True}, ["cache_write_price"]),
+        ({"input_price": 3}, ["output_price"]),
+        ({"output_price": 0}, ["input_price"]),
+        ({"cache_read_price": 1}, ["input_price", "output_price"]),
         ({"name": " m"}, ["name"]),
+        ({"name": "m\u202e"}, ["name"]),
+        ({"display_name": "\u2067m"}, ["display_name"]),
+        ({"display_name": "m\x9b1m"}, ["display_name"]),
         ({"options": "x"}, ["options"]),
+        ({"options": {"model": "other"}}, ["options"]),
+        ({"options": {"messages": []}}, ["options"]),
+        ({"options": {"stream": False}}, ["options"]),
+        ({"options": {"max_tokens": 5}}, ["options"]),
+        ({"options": {"api_key": "x"}}, ["options"]),
+        ({"options": {"extra": [{"Authorization": "x"}]}}, ["options"]),
+        ({"options": {"accessToken": "x"}}, ["options"]),
         ({"accepts": ["smell"]}, ["accepts"]),
         ({"temperature": 3}, ["temperature"]),
-        ({"max_output_tokens": 1000}, ["max_output_tokens"]),
+        ({"max_output_tokens": 2000}, ["max_output_tokens"]),
         ({"enabled": False, "is_default": True}, ["is_default"]),
     ],
 )
@@ -189,13 +205,57 @@ async def test_model_that_cannot_be_is_refused_with_its_fields(
     catalog: Catalog, fields: dict[str, Any], wrong: list[str]
 ) -> None:
     await provider(catalog)
-    plain = {"name": "m", "context_limit": 1000}
+    plain = {"name": "m", "context_limit": 2000}
     assert fields_of(await catalog.create_model("openai", {**plain, **fields})) == wrong
     assert await catalog.list_models() == []
 
 
+async def test_a_price_is_not_taken_away_from_beside_another(catalog: Catalog) -> None:
+    await provider(catalog)
+    priced = await model(catalog, "a", input_price=0, output_price=2)
+    refused = await catalog.update_model(priced.id, {"output_price": None})
+    assert fields_of(refused) == ["output_price"]
+    free = await catalog.update_model(priced.id, {"input_price": None, "output_price": None})
+    assert isinstance(free, ModelInfo)
+
+
+async def test_options_that_providers_know_are_kept_and_secrets_are_not_quoted(
+    catalog: Catalog,
+) -> None:
+    await provider(catalog)
+    options = {
+        "tools": [{"type": "web_search"}],
+        "prompt_cache_key": "harbour",
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "logit_bias": {"50256": -100},
+    }
+    assert (await model(catalog, "a", options=options)).spec.options == options
+    refused = await catalog.create_model(
+        "openai", {"name": "b", "context_limit": 9000, "options": {"api_key": "sk-planted"}}
+    )
+    assert isinstance(refused, Rejection)
+    assert "options may not hold api_key" in refused.sentence
+    assert "sk-planted" not in refused.sentence
+
+
+@pytest.mark.parametrize(
+    ("wire", "address"),
+    [
+        ("chat_completions", "https://api.openai.com/v1"),
+        ("responses", "https://api.openai.com/v1"),
+        ("anthropic", "https://api.anthropic.com"),
+    ],
+)
+async def test_without_an_address_the_usual_one_of_the_wire_is_taken(
+    catalog: Catalog, wire: str, address: str
+) -> None:
+    made = await catalog.create_provider({"name": "harbour", "wire": wire})
+    assert isinstance(made, ProviderInfo)
+    assert made.spec.base_url == address
+
+
 async def test_what_is_required_is_said_all_at_once(catalog: Catalog) -> None:
-    assert fields_of(await catalog.create_provider({})) == ["name", "wire", "base_url"]
+    assert fields_of(await catalog.create_provider({})) == ["name", "wire"]
     await provider(catalog)
     assert fields_of(await catalog.create_model("openai", {})) == ["name", "context_limit"]
     assert fields_of(await catalog.create_model("nobody", {})) == ["provider"]
@@ -209,7 +269,9 @@ async def test_duplicates_are_conflicts(catalog: Catalog) -> None:
     outcomes = [
         await catalog.create_provider(OPENAI),
         await catalog.update_provider("other", {"name": "openai"}),
-        await catalog.create_model("openai", {"name": "a", "context_limit": 9, "is_default": True}),
+        await catalog.create_model(
+            "openai", {"name": "a", "context_limit": 9000, "is_default": True}
+        ),
         await catalog.update_model(first.id, {"name": "b"}),
     ]
     reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Rejection)]

@@ -46,7 +46,7 @@ async def references(catalog: Catalog) -> list[str]:
 async def test_file_is_applied_changed_and_taken_back(catalog: Catalog) -> None:
     done = await apply(catalog, entry("a", "m", "n", api_key="sk-1"), entry("b", "o"))
     assert done == ["add a", "add a:m", "add a:n", "add b", "add b:o"]
-    changed = {"name": "m", "context_limit": 7, "is_default": True}
+    changed = {"name": "m", "context_limit": 7000, "is_default": True}
     done = await apply(catalog, entry("a", changed, api_key="sk-2", headers={"X": "y"}))
     assert done == [
         "remove b",
@@ -78,10 +78,10 @@ async def test_dry_run_tells_and_does_nothing(catalog: Catalog) -> None:
 
 
 async def test_what_the_file_does_not_set_goes_back_to_its_default(catalog: Catalog) -> None:
-    priced = {"name": "m", "context_limit": 9000, "input_price": 3, "temperature": 1}
+    priced = {"name": "m", "context_limit": 9000, "input_price": 3, "output_price": 0}
     await apply(catalog, entry("a", priced, display_name="A"))
     assert await apply(catalog, entry("a", "m", display_name="A")) == [
-        "change a:m temperature input_price"
+        "change a:m input_price output_price"
     ]
 
 

@@ -80,7 +80,7 @@ def test_empty_file_holds_nothing() -> None:
             "p.toml:3: unknown key providers.a.base_ulr; did you mean providers.a.base_url?",
         ),
         (
-            "[providers.a]\nwire='anthropic'\n[providers.a.models.\"m.1\"]\ncontext_limit = 5\nacepts = []",
+            "[providers.a]\nwire='anthropic'\n[providers.a.models.\"m.1\"]\ncontext_limit = 5000\nacepts = []",
             'p.toml:5: unknown key providers.a.models.m.1.acepts; did you mean '
             "providers.a.models.m.1.accepts?",
         ),
@@ -103,7 +103,7 @@ def test_empty_file_holds_nothing() -> None:
         (
             "[providers.a]\nwire='anthropic'\n[providers.a.models.m]\ncontext_limit = 0",
             "p.toml:4: providers.a.models.m.context_limit cannot be 0; "
-            "accepted is a whole number from 1 to 2147483647",
+            "accepted is a whole number from 1024 to 2147483647",
         ),
         (
             "[providers.a]\nwire='anthropic'\napi_key='hush'\napi_key_env='X'",
@@ -137,7 +137,7 @@ def test_mistake_names_its_line_and_how_to_mend_it(text: str, expected: str) -> 
 
 def test_two_defaults_are_a_mistake_at_the_second() -> None:
     text = "[providers.a]\nwire='anthropic'\n" + "".join(
-        f"[providers.a.models.m{number}]\ndefault = true\ncontext_limit = 5\n" for number in (1, 2)
+        f"[providers.a.models.m{number}]\ndefault = true\ncontext_limit = 5000\n" for number in (1, 2)
     )
     assert problems_of(text) == [
         "p.toml:6: is the default, but so is the model at p.toml:3; "
