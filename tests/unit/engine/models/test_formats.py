@@ -1,0 +1,85 @@
+"""Each wire format: where it asks, with which headers and body, and whose its answers are."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.chat.content import ReasoningPart
+from engine.models.anthropic_format import AnthropicFormat
+from engine.models.chat_completions_format import ChatCompletionsFormat
+from engine.models.model import ModelPrompt
+from engine.models.responses_format import ResponsesFormat
+from engine.models.wire_format import WireFormat
+
+CHAT = ChatCompletionsFormat(provider="wren", output_limit_field="limit")
+ANTHROPIC = AnthropicFormat(provider="wren", base_url="http://h")
+RESPONSES = ResponsesFormat(provider="wren")
+VERSION = {"anthropic-version": "2023-06-01"}
+BEARER = {"Authorization": "Bearer k"}
+
+
+@pytest.mark.parametrize(
+    ("wire", "path", "with_key", "without"),
+    [
+        (CHAT, "/chat/completions", BEARER, {}),
+        (RESPONSES, "/responses", BEARER, {}),
+        (ANTHROPIC, "/v1/messages", {"x-api-key": "k", **VERSION}, VERSION),
+        (
+            AnthropicFormat(provider="wren", base_url="http://h/v1/"),
+            "/messages",
+            {"x-api-key": "k", **VERSION},
+            VERSION,
+        ),
+    ],
+)
+def test_a_format_knows_its_address_and_its_headers(
+    wire: WireFormat, path: str, with_key: dict[str, str], without: dict[str, str]
+) -> None:
+    assert (wire.path, wire.headers("k"), wire.headers("")) == (path, with_key, without)
+
+
+@pytest.mark.parametrize("wire", [CHAT, ANTHROPIC, RESPONSES])
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_a_body_asks_the_model_streamed_or_not(wire: WireFormat, *, is_streamed: bool) -> None:
+    prompt = ModelPrompt(model="m", messages=(), max_output_tokens=20)
+    body = json.loads(wire.body(prompt, is_streamed=is_streamed))
+    assert (body["model"], body.get("stream", False)) == ("m", is_streamed)
+    limit = {CHAT: "limit", ANTHROPIC: "max_tokens", RESPONSES: "max_output_tokens"}[wire]
+    assert body[limit] == 20
+
+
+@pytest.mark.parametrize(
+    ("wire", "reply"),
+    [
+        (CHAT, {"choices": [{"message": {"reasoning_content": "why", "content": "a"}}]}),
+        (
+            ANTHROPIC,
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "thinking", "thinking": "why", "signature": "s"}],
+                "stop_reason": "end_turn",
+            },
+        ),
+        (
+            RESPONSES,
+            {
+                "object": "response",
+                "status": "completed",
+                "output": [
+                    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "why"}]}
+                ],
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_reply_is_the_providers_own(wire: WireFormat, reply: dict[str, Any]) -> None:
+    decoder = wire.decoder()
+    assert not decoder.is_finished
+    decoder.feed(json.dumps(reply).encode())
+    decoder.end()
+    thoughts = [part for part in decoder.result().content if isinstance(part, ReasoningPart)]
+    assert [(thought.text, thought.provider) for thought in thoughts] == [("why", "wren")]
+    assert decoder.is_finished
+    assert wire.decoder().result().content == ()
