@@ -207,6 +207,8 @@ ENDPOINTS: Final = (
         takes="ToolResults",
         gives="Applied",
         problems=(409, 422),
+        detail="message_id, which may be left out, is the assistant's message that made the calls: ids "
+        "of calls may come back, and a late request is then no answer to another question.",
     ),
     Endpoint(
         method="GET",

@@ -145,6 +145,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         results=_array(
             _object(("tool_call_id", "result"), tool_call_id=_TEXT, result={}, is_error=_FLAG)
         ),
+        message_id=_nullable({"type": "integer", "minimum": 0}),
     ),
     "ActionAnswer": {
         "description": "One of: an option's index, a form's values, any result.",

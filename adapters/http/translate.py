@@ -130,7 +130,8 @@ def edit_queued(body: Any, queued_id: QueuedId) -> EditQueuedMessage:
 def submit_results(body: Any, by: Author) -> SubmitToolResults:
     """Results of all pending calls."""
     mistakes = Mistakes()
-    reader = ObjectReader(body, mistakes, known=("results",))
+    reader = ObjectReader(body, mistakes, known=("results", "message_id"))
+    message_id = reader.whole("message_id")
     read = partial(_result, mistakes)
     results = reader.items("results", read, count_max=RESULTS_MAX)
     ids = [result.tool_call_id for result in results]
@@ -139,7 +140,11 @@ def submit_results(body: Any, by: Author) -> SubmitToolResults:
     if len(set(ids)) < len(ids):
         reader.wrong("results", "has two results of one call")
     mistakes.raise_if_any()
-    return SubmitToolResults(results=results, by=by)
+    return SubmitToolResults(
+        results=results,
+        by=by,
+        message_id=None if message_id is None else MessageId(message_id),
+    )
 
 
 def answer_action(body: Any, action_id: ActionId, form: Form | None, by: Author) -> AnswerAction:

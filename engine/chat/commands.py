@@ -136,10 +136,15 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitToolResults:
-    """Answers to all pending dynamic calls at once; ids must match exactly."""
+    """Answers to all pending dynamic calls at once; ids must match exactly.
+
+    `message_id`: the assistant's message that made the calls. Ids of calls may come back in later
+    messages; without it a late submission could answer another question.
+    """
 
     results: tuple[ToolResultPart, ...]
     by: Author | None = None
+    message_id: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

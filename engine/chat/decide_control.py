@@ -53,6 +53,9 @@ def decide_submit_results(snapshot: Snapshot, command: SubmitToolResults) -> Dec
     """Take the answers to exactly the pending calls; the first submission wins."""
     if snapshot.status is not ChatStatus.REQUIRES_ACTION:
         return Refusal(reason=RefusalReason.NO_ACTION_PENDING)
+    if command.message_id is not None and command.message_id != snapshot.asking_message:
+        detail = f"the pending calls are not those of message {command.message_id}"
+        return Refusal(reason=RefusalReason.RESULTS_DO_NOT_MATCH, detail=detail)
     given = [result.tool_call_id for result in command.results]
     pending = call_ids(snapshot.open_calls)
     if sorted(given) != sorted(pending):

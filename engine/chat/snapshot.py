@@ -62,7 +62,8 @@ class Snapshot:
     `lease_live`: a worker holds the chat and its heartbeat is fresh, by the database's clock.
     `queue`: ids in queue order. `open_calls`: non-empty only while running, interrupting or
     requiring action. Loaded only for the commands that name them: `edit_target`, `source_seen`,
-    and `action_target`, the call of the action that AnswerAction names if it is still open.
+    `action_target`, the call of the action that AnswerAction names if it is still open, and
+    `asking_message`, the assistant's message that made the open calls.
     """
 
     chat_id: ChatId
@@ -85,6 +86,7 @@ class Snapshot:
     edit_target: EditTarget | None = None
     source_seen: bool = False
     action_target: ToolCallId | None = None
+    asking_message: MessageId | None = None
 
     @property
     def is_pending(self) -> bool:

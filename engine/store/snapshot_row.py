@@ -2,7 +2,13 @@
 
 from datetime import datetime
 
-from engine.chat.commands import AnswerAction, Command, EditMessage, SendMessage
+from engine.chat.commands import (
+    AnswerAction,
+    Command,
+    EditMessage,
+    SendMessage,
+    SubmitToolResults,
+)
 from engine.chat.content import Role
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ChatId, ToolCallId
@@ -32,6 +38,7 @@ async def load_snapshot(
         encode_optional_text(source_key),
         edited,
         action,
+        isinstance(command, SubmitToolResults) and command.message_id is not None,
     )
     return None if row is None else (_snapshot_of(chat_id, row, command), row["now"])
 
@@ -59,6 +66,7 @@ def _snapshot_of(chat_id: ChatId, row: Row, command: Command) -> Snapshot:
         edit_target=_edit_target(row, command),
         source_seen=row["source_seen"],
         action_target=ToolCallId(decode_text(target)) if target is not None else None,
+        asking_message=row["asking_message"],
     )
 
 

@@ -18,7 +18,7 @@ from engine.chat.content import Role, ToolResultPart, plain
 from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.errors import ErrorKind
 from engine.chat.form import FormKind, answer_of_option
-from engine.chat.ids import ChatId, ToolCallId
+from engine.chat.ids import ChatId, MessageId, ToolCallId
 from engine.chat.snapshot import Executor
 from engine.chat.synthetic import ACTION_TIMED_OUT, INTERRUPTED_BY_USER
 from engine.chat.view import ShownStatus
@@ -141,6 +141,38 @@ async def test_results_must_match_what_is_asked(database_url: str, model: FakeMo
         await replica.do(chat_id, SubmitToolResults(results=(result("c2"), result("c1"))))
         await replica.until(chat_id, ShownStatus.WAITING)
         assert [part.tool_call_id for part in await replica.results(chat_id)] == ["c1", "c2"]
+
+
+async def test_a_late_submission_that_names_its_message_answers_no_later_question(
+    database_url: str, model: FakeModel
+) -> None:
+    """A model uses the same id twice; between question and answer a built-in result is stored."""
+    model.script([Say("First."), Call("open_gate", {}, "c1")])
+    model.script([Call("open_gate", {}, "c1"), Call("read_tide", {}, "t1")])
+    async with TestReplica.start(
+        database_url, model.url, worker=ONLY_WAKES, tools=(READ_TIDE,)
+    ) as replica:
+        chat_id = await asked(replica, dynamic_tools=(OPEN_GATE,))
+        first = await asking_message(replica, chat_id)
+        late = SubmitToolResults(results=(result("c1", "first"),), message_id=first)
+        await replica.do(chat_id, late)
+        await replica.until(chat_id, ShownStatus.REQUIRES_ACTION)
+        assert await replica.refused(chat_id, late) is RefusalReason.RESULTS_DO_NOT_MATCH
+        second = await asking_message(replica, chat_id)
+        answer = SubmitToolResults(results=(result("c1", "second"),), message_id=second)
+        await replica.do(chat_id, answer)
+        await replica.until(chat_id, ShownStatus.WAITING)
+        told = [
+            part.result for part in await replica.results(chat_id) if part.tool_name != "read_tide"
+        ]
+        assert told == ["first", "second"]
+    assert model.refusals == []
+
+
+async def asking_message(replica: TestReplica, chat_id: ChatId) -> MessageId:
+    """The newest message of the assistant."""
+    said = [m.id for m in await replica.messages(chat_id) if m.role is Role.ASSISTANT]
+    return said[-1]
 
 
 async def test_a_question_to_people_is_a_form_and_a_click_goes_on(

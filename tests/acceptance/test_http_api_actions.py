@@ -101,7 +101,15 @@ async def test_tool_of_the_chat_is_answered_by_its_client(api: ApiClient, model:
     wrong = await api.call("POST", path, {"results": [{"tool_call_id": "call_2", "result": 1}]})
     assert (wrong.status, wrong.body["code"]) == (409, "results_do_not_match")
     result = {"tool_call_id": "call_1", "result": {"at": "16:10"}, "is_error": False}
-    assert (await api.post(path, {"results": [result]}))["effect"] == "done"
+    messages = (await api.get(f"/chats/{chat_id}/messages"))["messages"]
+    asking = messages[-1]["id"]
+    other = await api.call("POST", path, {"results": [result], "message_id": asking - 1})
+    assert (other.status, other.body["code"]) == (409, "results_do_not_match")
+    assert str(asking - 1) in other.body["detail"]
+    none = await api.call("POST", path, {"results": [result], "message_id": "last"})
+    assert (none.status, none.fields) == (422, ["message_id"])
+    answer = {"results": [result], "message_id": asking}
+    assert (await api.post(path, answer))["effect"] == "done"
     await until(api, chat_id, "waiting")
     assert "16:10" in str(model.streamed[-1].body["messages"])
 

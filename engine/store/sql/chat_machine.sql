@@ -1,4 +1,4 @@
--- name: load_snapshot(chat_id, source_key, edited_message_id, action_id) :one
+-- name: load_snapshot(chat_id, source_key, edited_message_id, action_id, names_message) :one
 -- One statement reads all that a decision may know; the row is locked already. The version is the one
 -- that the decision will write, so a refusal writes nothing at all.
 SELECT
@@ -39,7 +39,12 @@ SELECT
     CASE WHEN $4::bigint IS NOT NULL THEN (
         SELECT a.tool_call_id FROM required_actions AS a
         WHERE a.id = $4 AND a.chat_id = c.id AND a.state = 'open'
-    ) END AS action_target
+    ) END AS action_target,
+    CASE WHEN $5::boolean THEN (
+        SELECT m.id FROM chat_messages AS m
+        WHERE m.chat_id = c.id AND m.role = 'assistant' AND m.visibility <> 'user' AND NOT m.deleted
+        ORDER BY m.id DESC LIMIT 1
+    ) END AS asking_message
 FROM chats AS c
 WHERE c.id = $1
 

@@ -145,7 +145,7 @@ class ChatModel:
 
     def snapshot(self, command: c.Command | None = None) -> Snapshot:
         """What a decision on `command` may know; the version is bumped already."""
-        edit_target, source_seen, action_target = None, False, None
+        edit_target, source_seen, action_target, asking_message = None, False, None, None
         match command:
             case c.EditMessage():
                 edit_target = self._edit_target(command.message_id)
@@ -153,6 +153,8 @@ class ChatModel:
                 source_seen = self._source_seen(command.source_key)
             case c.AnswerAction():
                 action_target = self._action_target(command.action_id)
+            case c.SubmitToolResults(message_id=int()):
+                asking_message = self._asking_message()
             case _:
                 pass
         return Snapshot(
@@ -176,6 +178,7 @@ class ChatModel:
             edit_target=edit_target,
             source_seen=source_seen,
             action_target=action_target,
+            asking_message=asking_message,
         )
 
     def view(self) -> View:
@@ -343,6 +346,16 @@ class ChatModel:
         keys = {stored.message.source_key for stored in self.history}
         keys |= {waiting.source_key for waiting in self.queue}
         return source_key is not None and source_key in keys
+
+    def _asking_message(self) -> MessageId | None:
+        spoken = [
+            stored.id
+            for stored in self.history
+            if stored.message.role is Role.ASSISTANT
+            and stored.message.visibility is not Visibility.USER
+            and not stored.deleted
+        ]
+        return spoken[-1] if spoken else None
 
     def _action_target(self, action_id: ActionId) -> ToolCallId | None:
         for action in self.actions:

@@ -239,6 +239,24 @@ def test_submission_that_does_not_match_says_what_is_wrong() -> None:
     )
 
 
+def test_late_submission_does_not_answer_a_later_question_with_the_same_ids() -> None:
+    story = Story("hello")
+    story.ask(APPROVE)
+    first = story.chat.history[-1].id
+    late = c.SubmitToolResults(results=(result(APPROVE, "yes"),), message_id=first)
+    story.do(late)
+    assert story.chat.acquire(runner(2))
+    story.ask(APPROVE)
+    second = story.chat.history[-1].id
+    assert second != first
+    assert story.chat.submit(late, NOW) == Refusal(
+        reason=RefusalReason.RESULTS_DO_NOT_MATCH,
+        detail=f"the pending calls are not those of message {first}",
+    )
+    story.do(c.SubmitToolResults(results=(result(APPROVE, "no"),), message_id=second))
+    assert story.told[-1] == "tool: no"
+
+
 def test_chat_goes_on_with_the_last_of_several_answers() -> None:
     story = Story("hello")
     story.ask(APPROVE, NOTIFY)

@@ -76,6 +76,9 @@ def submit(chat: Snapshot) -> Iterator[Asked]:
     unknown = ToolResultPart(tool_call_id=ToolCallId("call_x"), tool_name="", result=1)
     for results in (right, right[1:], (*right, *right), (*right, unknown)):
         yield chat, c.SubmitToolResults(results=results)
+        for asking in (MESSAGE, None):
+            submission = c.SubmitToolResults(results=results, message_id=MESSAGE)
+            yield replace(chat, asking_message=asking), submission
 
 
 def answer(chat: Snapshot) -> Iterator[Asked]:
