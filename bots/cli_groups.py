@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bots.cli_limits import checked_name, limits_of
+from bots.cli_limits import checked_name, checked_subject, limits_of
 from bots.cli_organization_option import organization_option, with_organization
 from bots.cli_store import Run
 from bots.cli_table import table_lines
@@ -82,8 +82,10 @@ async def _list(pool: "Pool", organization_id: OrganizationId) -> None:
 async def _add(
     pool: "Pool", organization_id: OrganizationId, *, group: str, identities: tuple[str, ...]
 ) -> None:
-    await limits_of(pool, organization_id).add_members(group, identities)
-    click.echo(f"{group}: {len(identities)} added." if identities else f"{group} is there.")
+    for identity in identities:
+        checked_subject("user", identity)
+    added = await limits_of(pool, organization_id).add_members(group, identities)
+    click.echo(f"{group}: {added} added." if identities else f"{group} is there.")
 
 
 async def _remove(

@@ -14,6 +14,7 @@ from bots.errors import OperatorError
 from engine.chat.decision import LimitScope
 from engine.chat.ids import OrganizationId
 from engine.chat.spending import MICROS, Account, Period, SpendPolicy, amount, period_end
+from engine.chat.subjects import channel_mistake, person_mistake
 
 if TYPE_CHECKING:
     from engine.store.pool import Pool
@@ -130,6 +131,15 @@ def checked_name(_context: click.Context, _parameter: click.Parameter, names: T)
     return names
 
 
+def checked_subject(scope: str, subject: str) -> str:
+    """The name of somebody or something that there may be. Raises OperatorError."""
+    mistake = {"user": person_mistake, "channel": channel_mistake}.get(scope)
+    if mistake and (detail := mistake(subject)):
+        what, _, mend = detail.partition(": ")
+        raise OperatorError(f"{subject} is not right: it {what}", mend=f"write {mend}")
+    return subject
+
+
 def micros_of(text: str) -> int:
     """An amount such as 5, 0.25 or $1,000 in millionths. Raises BadParameter."""
     try:
@@ -159,6 +169,7 @@ def _setting(scope: str, words: Sequence[str]) -> Any:
     if scope == ORGANIZATION:
         return partial(_change, told=told, organization_limit_micros=micros)
     subject = checked_name(click.get_current_context(), click.Argument(["subject"]), words[0])
+    checked_subject(scope, subject)
     return partial(_set, scope=scope, subject=subject, micros=micros, told=told)
 
 

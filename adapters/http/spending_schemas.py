@@ -77,6 +77,7 @@ SPENDING_SCHEMAS: Final[Mapping[str, Schema]] = {
         limits=_array(_LIMIT),
     ),
     "LimitPolicy": _body(
+        ("default_limit_micros", "organization_limit_micros"),
         enabled={"type": "boolean", "default": True},
         period={**_PERIOD, "default": Period.MONTH.value},
         default_limit_micros=_nullable(_AMOUNT),

@@ -56,8 +56,7 @@ SPENDING_ENDPOINTS: Final = (
         gives="Limits",
         problems=(422,),
         role=TokenRole.ADMIN,
-        detail="What is left out is as if nothing was ever set. It holds on every replica within "
-        "two seconds.",
+        detail="Both amounts are required; null is no limit. It holds on every replica within two seconds.",
     ),
     Endpoint(
         method="GET",

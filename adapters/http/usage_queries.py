@@ -10,6 +10,7 @@ from adapters.http.fields import Mistakes, ObjectReader, misleads
 from adapters.http.queries import Pairs
 from engine.api import LIMIT_MICROS_MAX, LimitSubject
 from engine.chat.spending import Period, SpendPolicy
+from engine.chat.subjects import channel_mistake, person_mistake
 from engine.chat.usage import UsageBy
 
 NAME_MAX: Final = 400
@@ -60,10 +61,13 @@ def status_query(pairs: Pairs) -> StatusQuery:
 
 
 def policy_of(body: Any) -> SpendPolicy:
-    """The whole policy: what is absent is as it is without a policy."""
+    """The whole policy. Both amounts must be there: what was only forgotten would be unlimited."""
     mistakes = Mistakes()
     known = ("enabled", "period", "default_limit_micros", "organization_limit_micros")
     reader = ObjectReader(body, mistakes, known=known)
+    for name in known[2:]:
+        if isinstance(body, dict) and name not in reader:
+            reader.wrong(name, "is required; null for no limit")
     policy = SpendPolicy(
         enabled=reader.flag("enabled", default=True),
         period=reader.choice("period", Period, default=Period.MONTH),
@@ -103,6 +107,23 @@ def name_of(path: Mapping[str, str], part: str) -> str:
         mistakes.add(part, "must be printable")
     mistakes.raise_if_any()
     return name
+
+
+def subject_of(path: Mapping[str, str], scope: LimitSubject, part: str = "subject") -> str:
+    """Whom or what something is set for. Raises Problem 422 where there can be no such one."""
+    subject = name_of(path, part)
+    mistakes = Mistakes()
+    match scope:
+        case LimitSubject.USER:
+            detail = person_mistake(subject)
+        case LimitSubject.CHANNEL:
+            detail = channel_mistake(subject)
+        case LimitSubject.GROUP:
+            detail = None
+    if detail:
+        mistakes.add(part, detail)
+    mistakes.raise_if_any()
+    return subject
 
 
 def _only(pairs: Pairs, known: Sequence[str], mistakes: Mistakes) -> dict[str, str]:

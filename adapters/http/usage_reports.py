@@ -47,7 +47,7 @@ async def set_policy(call: Call) -> Answer:
 async def set_limit(call: Call) -> Answer:
     """Give a person, a group or a channel a limit of its own."""
     scope = usage_queries.scope_of(call.path)
-    subject = usage_queries.name_of(call.path, "subject")
+    subject = usage_queries.subject_of(call.path, scope)
     micros = usage_queries.limit_micros_of(call.body)
     limit = SpendLimit(scope=scope, subject=subject, limit_micros=micros)
     if not await call.engine.limits.set_limit(limit):
@@ -84,7 +84,7 @@ async def groups(call: Call) -> Answer:
 async def add_member(call: Call) -> Answer:
     """Put somebody into a group; it is made if it is not there."""
     group = usage_queries.name_of(call.path, "group")
-    identity = usage_queries.name_of(call.path, "identity")
+    identity = usage_queries.subject_of(call.path, LimitSubject.USER, "identity")
     await call.engine.limits.add_members(group, [identity])
     return Answer(status=204)
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from config.address import is_address
 from config.providers_file import USUAL_ADDRESSES, FileWire
+from engine.chat.subjects import person_mistake
 from engine.store.catalog_entries import Flaw, ModelSpec, ProviderSpec, Rejection, invalid
 from engine.store.catalog_options import flaw_in_options
 
@@ -138,6 +139,8 @@ def flaws_of_identity(identity: str) -> tuple[Flaw, ...]:
     if not identity.strip() or len(identity) > IDENTITY_MAX or _UNFIT.search(identity):
         detail = f"must be text of 1 to {IDENTITY_MAX} characters, such as slack:T1:U1"
         return (Flaw(field="identity", detail=detail),)
+    if mistake := person_mistake(identity):
+        return (Flaw(field="identity", detail=mistake),)
     return ()
 
 

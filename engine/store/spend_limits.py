@@ -108,11 +108,11 @@ class SpendLimits:
 
     async def set_limit(self, limit: SpendLimit) -> bool:
         """Set it, or replace it. False: there is no such group."""
-        return await self._change("set_limit", *_key_of(limit), limit.limit_micros)
+        return await self._change("set_limit", *_key_of(limit), limit.limit_micros) > 0
 
     async def clear_limit(self, scope: LimitSubject, subject: str) -> bool:
         """Take it away. False: there is none."""
-        return await self._change("clear_limit", scope.value, encode_text(subject))
+        return await self._change("clear_limit", scope.value, encode_text(subject)) > 0
 
     async def list_groups(self) -> tuple[PeopleGroup, ...]:
         """All groups with their members."""
@@ -126,24 +126,25 @@ class SpendLimits:
             for row in rows
         )
 
-    async def add_members(self, group: str, identities: Iterable[str]) -> None:
-        """Put people into a group, which is made if it is not there."""
-        await self._change("add_members", encode_text(group), _stored(identities))
+    async def add_members(self, group: str, identities: Iterable[str]) -> int:
+        """Put people into a group, which is made if it is not there; how many were not in it."""
+        identities = dict.fromkeys(identities)
+        return await self._change("add_members", encode_text(group), _stored(identities))
 
     async def remove_members(self, group: str, identities: Iterable[str]) -> bool:
         """Take people out of a group. False: none of them was in it."""
-        return await self._change("remove_members", encode_text(group), _stored(identities))
+        return await self._change("remove_members", encode_text(group), _stored(identities)) > 0
 
     async def remove_group(self, group: str) -> bool:
         """Remove a group and its limit. False: there is no such group."""
-        return await self._change("remove_group", encode_text(group))
+        return await self._change("remove_group", encode_text(group)) > 0
 
-    async def _change(self, name: str, *args: object) -> bool:
+    async def _change(self, name: str, *args: object) -> int:
         changed = await self._pool.execute(
             query(f"spend_limits.{name}"), self._organization_id, *args
         )
         self._configuration.forget()
-        return changed > 0
+        return changed
 
 
 def _policy_of(row: Row) -> SpendPolicy:

@@ -40,6 +40,16 @@ async def test_limits_and_groups_are_set_shown_and_cleared(database_url: str, po
     assert refused.returncode == 1
     assert "groups add crew IDENTITY" in refused.stderr
     done(database_url, "groups", "add", "crew", "slack:T1:U1", "slack:T1:U2")
+    again = done(database_url, "groups", "add", "crew", "slack:T1:U2", "slack:T1:U3", "slack:T1:U3")
+    assert again == "crew: 1 added.\n"
+    done(database_url, "groups", "remove", "crew", "slack:T1:U3")
+    for words in (
+        ("limits", "set", "user", "ada", "5"),
+        ("limits", "set", "channel", "C1", "5"),
+        ("groups", "add", "crew", "ada"),
+    ):
+        wrong = threadwright(database_url, *words)
+        assert (wrong.returncode, "such as slack:T012:" in wrong.stderr) == (1, True), wrong.stderr
     assert done(database_url, "limits", "set", "group", "crew", "3") == "group crew: $3.00\n"
     shown = done(database_url, "limits", "show").splitlines()
     assert shown[0] == "Limits are for a week of UTC."

@@ -15,6 +15,7 @@ from tests.acceptance.api_client import ApiClient, serve_api
 from tests.fakes.replica import TestReplica
 
 ADMIN = "api:admin"
+NO_LIMITS = {"default_limit_micros": None, "organization_limit_micros": None}
 _PAY = """
 INSERT INTO usage_records (organization_id, chat_id, identity, channel, bot, model, cost_micros, created_at)
 SELECT id, gen_random_uuid(), $1, 'slack:T1:C1', 'wren', $2, $3, now() FROM organizations
@@ -55,7 +56,7 @@ async def test_whoever_is_over_a_limit_is_told_how_much_of_what_and_until_when(
     """E12 (HTTP)"""
     chat = await api.post("/chats", {"content": "hello"})
     (message,) = (await api.get(f"/chats/{chat['id']}/messages"))["messages"]
-    await put(api, "/limits", {"period": "day", "default_limit_micros": 100})
+    await put(api, "/limits", {"period": "day", **NO_LIMITS, "default_limit_micros": 100})
     await pay(replica, 120)
     where = f"/chats/{chat['id']}/messages"
     for method, path in (
@@ -82,7 +83,7 @@ async def test_a_request_that_is_repeated_over_the_limit_is_not_refused(api: Api
     chat = await api.post("/chats", {"content": "hello"}, Idempotency_Key="one")
     where = f"/chats/{chat['id']}/messages"
     sent = await api.post(where, {"content": "more"}, Idempotency_Key="two")
-    await put(api, "/limits", {"default_limit_micros": 0})
+    await put(api, "/limits", {**NO_LIMITS, "default_limit_micros": 0})
     again = await api.post("/chats", {"content": "hello"}, Idempotency_Key="one")
     assert again["id"] == chat["id"]
     repeated = await api.post(where, {"content": "more"}, Idempotency_Key="two")
@@ -95,7 +96,7 @@ async def test_limits_and_groups_are_set_looked_at_and_cleared(
     fits(await api.get("/limits"), "Limits")
     assert (await api.get("/limits"))["enabled"] is False
     channel, person = quote("slack:T1:C1", safe=""), quote("slack:T1:U/1", safe="")
-    await put(api, "/limits", {"period": "week", "organization_limit_micros": 900})
+    await put(api, "/limits", {"period": "week", **NO_LIMITS, "organization_limit_micros": 900})
     await put(api, f"/groups/crew/members/{person}")
     await put(api, "/limits/group/crew", {"limit_micros": 300})
     await put(api, f"/limits/channel/{channel}", {"limit_micros": 200})
@@ -138,15 +139,23 @@ async def test_limits_and_groups_are_set_looked_at_and_cleared(
     [
         ("PUT /limits/planet/earth", {"limit_micros": 1}, 404, None),
         ("PUT /limits/group/nobodys", {"limit_micros": 1}, 404, None),
-        ("PUT /limits/user/ada", {}, 422, "limit_micros"),
-        ("PUT /limits/user/ada", {"limit_micros": -1}, 422, "limit_micros"),
-        ("PUT /limits/user/ada", {"limit_micros": 1.5}, 422, "limit_micros"),
-        ("PUT /limits/user/ada", {"limit_micros": 2**63}, 422, "limit_micros"),
+        ("PUT /limits/user/slack:T1:ada", {}, 422, "limit_micros"),
+        ("PUT /limits/user/slack:T1:ada", {"limit_micros": -1}, 422, "limit_micros"),
+        ("PUT /limits/user/slack:T1:ada", {"limit_micros": 1.5}, 422, "limit_micros"),
+        ("PUT /limits/user/slack:T1:ada", {"limit_micros": 2**63}, 422, "limit_micros"),
+        ("PUT /limits/user/ada", {"limit_micros": 1}, 422, "subject"),
+        ("PUT /limits/user/slack:T1", {"limit_micros": 1}, 422, "subject"),
+        ("PUT /limits/user/api:token:ada", {"limit_micros": 1}, 422, "subject"),
+        ("PUT /limits/channel/slack:T1:", {"limit_micros": 1}, 422, "subject"),
+        ("PUT /limits/channel/api:admin", {"limit_micros": 1}, 422, "subject"),
+        ("PUT /groups/crew/members/ada", None, 422, "identity"),
         ("PUT /limits/user/a%00", {"limit_micros": 1}, 422, "subject"),
         ("PUT /limits/user/" + "a" * 401, {"limit_micros": 1}, 422, "subject"),
-        ("PUT /groups/a%0Ab/members/ada", None, 422, "group"),
-        ("PUT /limits", {"period": "year"}, 422, "period"),
-        ("PUT /limits", {"default_limit": 1}, 400, "default_limit"),
+        ("PUT /groups/a%0Ab/members/slack:T1:ada", None, 422, "group"),
+        ("PUT /limits", {"period": "year", **NO_LIMITS}, 422, "period"),
+        ("PUT /limits", {"default_limit": 1, **NO_LIMITS}, 400, "default_limit"),
+        ("PUT /limits", {"default_limit_micros": 1}, 422, "organization_limit_micros"),
+        ("PUT /limits", [], 422, "body"),
         ("GET /usage?by=mood", None, 422, "by"),
         ("GET /usage?since=yesterday", None, 422, "since"),
         ("GET /usage?until=2026-13-01", None, 422, "until"),
