@@ -137,7 +137,8 @@ def test_mistake_names_its_line_and_how_to_mend_it(text: str, expected: str) -> 
 
 def test_two_defaults_are_a_mistake_at_the_second() -> None:
     text = "[providers.a]\nwire='anthropic'\n" + "".join(
-        f"[providers.a.models.m{number}]\ndefault = true\ncontext_limit = 5000\n" for number in (1, 2)
+        f"[providers.a.models.m{number}]\ndefault = true\ncontext_limit = 5000\n"
+        for number in (1, 2)
     )
     assert problems_of(text) == [
         "p.toml:6: is the default, but so is the model at p.toml:3; "
