@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bots.cli_catalog import key_options, made, read_key, with_catalog
+from bots.cli_confirm import confirm, yes_option
 from bots.cli_store import Run
 from bots.errors import OperatorError
 
@@ -59,11 +60,13 @@ def key_commands(run: Run) -> click.Group:
     @keys.command()
     @click.argument("provider")
     @click.argument("identity")
+    @yes_option
     @click.pass_obj
-    def remove(environ: dict[str, str], *, provider: str, identity: str) -> None:
+    def remove(environ: dict[str, str], *, provider: str, identity: str, yes: bool) -> None:
         """Forget the key of IDENTITY for PROVIDER."""
 
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            await _confirm_removal(catalog, provider, identity, yes=yes)
             if not await catalog.delete_user_key(provider, identity):
                 what = f"{identity} has no key for {provider}"
                 raise OperatorError(what, mend="see `threadwright keys list`")
@@ -72,6 +75,12 @@ def key_commands(run: Run) -> click.Group:
         run(environ, lambda settings: with_catalog(settings, work))
 
     return keys
+
+
+async def _confirm_removal(catalog: "Catalog", provider: str, identity: str, *, yes: bool) -> None:
+    listed = await catalog.list_user_keys()
+    if any((each.provider, each.identity) == (provider, identity) for each in listed):
+        confirm(f"the key of {identity} for {provider}", yes=yes)
 
 
 def secret_commands(run: Run) -> click.Group:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bots.cli_catalog import made, with_catalog
+from bots.cli_confirm import confirm, yes_option
 from bots.cli_store import Run
 from bots.errors import OperatorError
 
 if TYPE_CHECKING:
     from engine.store.catalog import Catalog
-    from engine.store.catalog_entries import ModelInfo
+    from engine.store.catalog_entries import ModelInfo, ProviderInfo
     from engine.store.vault import Vault
 
 _MEND = "see `threadwright models list`"
@@ -33,11 +34,12 @@ def model_commands(run: Run) -> click.Group:
         """List all models in the database."""
 
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            providers = {each.id: each for each in await catalog.list_providers()}
             for info in await catalog.list_models():
-                standing = "default" if info.spec.is_default else "enabled"
-                standing = standing if info.spec.enabled else "disabled"
+                standing = _standing_of(info, providers.get(info.provider_id))
                 window = f"{info.spec.context_limit} tokens"
-                click.echo(f"{info.reference}\t{standing}\t{window}\t{info.source.value}")
+                columns = (info.reference, standing, window, info.source.value, _prices_of(info))
+                click.echo("\t".join(columns))
 
         run(environ, lambda settings: with_catalog(settings, work))
 
@@ -98,14 +100,18 @@ def _add_changes(group: click.Group, run: Run) -> None:
 
     @group.command()
     @click.argument("reference")
+    @yes_option
     @click.pass_obj
-    def remove(environ: dict[str, str], *, reference: str) -> None:
+    def remove(environ: dict[str, str], *, reference: str, yes: bool) -> None:
         """Remove the model REFERENCE (provider:model)."""
 
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
             info = await _find(catalog, reference)
+            confirm(f"the model {reference}", yes=yes)
             made(await catalog.delete_model(info.id), _MEND)
             click.echo(f"The model {reference} is removed.")
+            if info.spec.is_default:
+                click.echo(await _new_default(catalog))
 
         run(environ, lambda settings: with_catalog(settings, work))
 
@@ -123,6 +129,48 @@ def _add_switch(group: click.Group, run: Run, verb: str, *, wanted: bool) -> Non
             click.echo(f"The model {reference} is {done}.")
 
         run(environ, lambda settings: with_catalog(settings, work))
+
+
+async def _new_default(catalog: "Catalog") -> str:
+    models = await catalog.list_models()
+    heir = next((each.reference for each in models if each.spec.is_default), None)
+    return f"The default is {heir} now." if heir else "No model is the default any more."
+
+
+def _standing_of(info: "ModelInfo", provider: "ProviderInfo | None") -> str:
+    if not info.spec.enabled:
+        return "disabled"
+    if not info.spec.is_default:
+        return "enabled"
+    why = None if provider is None else _why_silent(provider)
+    return f"default, cannot answer: {why}" if why else "default"
+
+
+def _why_silent(provider: "ProviderInfo") -> str | None:
+    """Why nobody can be answered by this provider's models; people's own keys may be there."""
+    spec = provider.spec
+    if not spec.enabled:
+        return f"the provider {spec.name} is disabled"
+    has_key = provider.has_key or spec.options.get("needs_key", True) is False
+    if spec.user_key_allowed or (spec.central_key_enabled and has_key):
+        return None
+    return f"the provider {spec.name} has no key"
+
+
+def _prices_of(info: "ModelInfo") -> str:
+    spec = info.spec
+    if spec.input_price is None or spec.output_price is None:
+        return "no price"
+    prices = {"in": spec.input_price, "out": spec.output_price}
+    prices |= {
+        name: price
+        for name, price in (
+            ("cache read", spec.cache_read_price),
+            ("cache write", spec.cache_write_price),
+        )
+        if price is not None
+    }
+    return ", ".join(f"{name} {price.normalize():f}" for name, price in prices.items())
 
 
 async def _find(catalog: "Catalog", reference: str) -> "ModelInfo":

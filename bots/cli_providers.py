@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bots.cli_catalog import key_options, made, read_key, with_catalog
+from bots.cli_confirm import belongings, confirm, yes_option
 from bots.cli_store import Run
 from config.providers_file import POLICY_FLAGS, USUAL_ADDRESSES, FilePolicy, FileWire
 from config.settings import Settings
@@ -112,6 +113,14 @@ def _add_switches(group: click.Group, run: Run) -> None:
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
             made(await catalog.update_provider(name, {"enabled": enabled}))
             click.echo(f"The provider {name} is {'enabled' if enabled else 'disabled'}.")
+            models = await catalog.list_models()
+            default = next((each for each in models if each.spec.is_default), None)
+            if not enabled and default is not None and default.provider == name:
+                click.echo(
+                    f"The default model {default.reference} is one of its models: where nobody says "
+                    "which model, turns fail until `threadwright models set-default` names another.",
+                    err=True,
+                )
 
         run(environ, lambda settings: with_catalog(settings, work))
 
@@ -131,11 +140,15 @@ def _add_switches(group: click.Group, run: Run) -> None:
 
     @group.command()
     @click.argument("name")
+    @yes_option
     @click.pass_obj
-    def remove(environ: dict[str, str], *, name: str) -> None:
+    def remove(environ: dict[str, str], *, name: str, yes: bool) -> None:
         """Remove the provider NAME with its models and everybody's keys for it."""
 
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
+            if await catalog.find_provider(name):
+                what = await belongings(catalog, [name])
+                confirm(f"the provider {name} with {what}", yes=yes)
             made(await catalog.delete_provider(name))
             click.echo(f"The provider {name} is removed.")
 
@@ -156,17 +169,27 @@ def _add_trials(group: click.Group, run: Run) -> None:
     @group.command()
     @click.argument("file")
     @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
+    @yes_option
     @click.pass_obj
-    def apply(environ: dict[str, str], *, file: str, dry_run: bool) -> None:
+    def apply(environ: dict[str, str], *, file: str, dry_run: bool, yes: bool) -> None:
         """Make the database what the providers FILE says. What has left the file is removed."""
 
         async def work(settings: Settings) -> None:
-            from bots.providers_file import apply_providers, read_providers_file
+            from bots.providers_file import (
+                apply_providers,
+                confirm_removals,
+                read_providers_file,
+            )
 
             entries = read_providers_file(file, environ)
 
             async def apply_(catalog: "Catalog", _vault: "Vault") -> None:
-                changes = await apply_providers(catalog, entries, file, dry_run=dry_run)
+                changes = await apply_providers(
+                    catalog, entries, file, dry_run=True, may_be_empty=True
+                )
+                if not dry_run:
+                    await confirm_removals(catalog, changes, yes=yes)
+                    changes = await apply_providers(catalog, entries, file, may_be_empty=True)
                 for change in changes:
                     what = f": {', '.join(change.fields)}" if change.fields else ""
                     click.echo(f"{change.verb.value} {change.reference}{what}")

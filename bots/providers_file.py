@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bots.cli_confirm import belongings, confirm
 from bots.errors import OperatorError
 from config.errors import ConfigInvalid, Problem
 from config.providers_file import FileProvider, parse_providers_file
 from engine.store.catalog import Catalog
-from engine.store.catalog_entries import Rejection
-from engine.store.catalog_file import FileChange, FileEntry, apply_file
+from engine.store.catalog_entries import Rejection, Source
+from engine.store.catalog_file import FileChange, FileEntry, Verb, apply_file
 
 
 def read_providers_file(name: str, environ: Mapping[str, str]) -> tuple[FileEntry, ...]:
@@ -31,13 +32,38 @@ def read_providers_file(name: str, environ: Mapping[str, str]) -> tuple[FileEntr
 
 
 async def apply_providers(
-    catalog: Catalog, entries: Sequence[FileEntry], name: str, *, dry_run: bool = False
+    catalog: Catalog,
+    entries: Sequence[FileEntry],
+    name: str,
+    *,
+    dry_run: bool = False,
+    may_be_empty: bool = False,
 ) -> tuple[FileChange, ...]:
-    """Make the database what the file says; what was changed. Raises OperatorError."""
+    """Make the database what the file says; what was changed. Raises OperatorError.
+
+    An empty file would remove everything that a file has brought, so it must be allowed to.
+    """
+    if not entries and not may_be_empty:
+        stored = [each for each in await catalog.list_providers() if each.source is Source.FILE]
+        if stored:
+            names = ", ".join(each.spec.name for each in stored)
+            what = f"{name} has no provider any more, but the database has {names} from it"
+            mend = (
+                f"mend the file, or run `threadwright providers apply {name} --yes` to remove them"
+            )
+            raise OperatorError(what, mend=mend)
     outcome = await apply_file(catalog, entries, dry_run=dry_run)
     if isinstance(outcome, Rejection):
         raise OperatorError(f"{name}: {outcome.sentence}", mend="nothing of the file was applied")
     return outcome
+
+
+async def confirm_removals(catalog: Catalog, changes: Sequence[FileChange], *, yes: bool) -> None:
+    """Ask before what has left the file is removed, if anything has."""
+    gone = [change.reference for change in changes if change.verb is Verb.REMOVE]
+    if gone:
+        what = await belongings(catalog, gone)
+        confirm(f"what has left the file ({', '.join(gone)}; {what} of these providers)", yes=yes)
 
 
 def _key_of(

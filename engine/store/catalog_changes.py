@@ -137,6 +137,11 @@ class Entries:
             return spec
         if spec.name != found.spec.name and await self._is_taken(found, spec.name):
             return conflict(f"there is a model {found.provider}:{spec.name} already")
+        if spec.is_default and not found.spec.is_default:
+            provider = await self.provider(found.provider)
+            if provider is not None and not provider.spec.enabled:
+                detail = f"cannot be true while its provider {found.provider} is disabled"
+                return invalid((Flaw(field="is_default", detail=f"{detail}; enable that first"),))
         return await self._store_model(found, spec)
 
     async def reset_model(self, found: ModelInfo, fields: Fields) -> ModelInfo | Rejection:

@@ -87,7 +87,7 @@ async def test_provider_and_model_are_added_tried_and_removed(
     refused = await cli("providers", "test", "harbour")
     assert (refused.code, len(model.requests)) == (1, 1)
     assert "has been disabled" in refused.err
-    await cli.did("providers", "remove", "harbour")
+    await cli.did("providers", "remove", "harbour", "--yes")
     assert await cli.did("models", "list") == ""
 
 
@@ -163,7 +163,7 @@ async def test_default_moves_and_people_have_keys(cli: Cli, pool: Pool) -> None:
     lost = await cli("secrets", "rotate")
     assert lost.code == 1
     assert str(Vault(Secret(NEXT_KEY)).key_id) in lost.err
-    await cli.did("keys", "remove", "harbour", "slack:T1:Uada")
+    await cli.did("keys", "remove", "harbour", "slack:T1:Uada", "--yes")
     assert await cli.did("keys", "list") == ""
 
 
@@ -184,6 +184,50 @@ async def test_model_is_disabled_and_enabled_again(cli: Cli) -> None:
     missing = await cli("models", "disable", "harbour:m:3")
     assert missing.code == 1
     assert "there is no model harbour:m:3" in missing.err
+
+
+async def test_nothing_is_removed_without_being_asked_for(
+    cli: Cli, pool: Pool, tmp_path: Path
+) -> None:
+    await cli.did("providers", "add", "harbour", "--policy", "user")
+    for name in ("a", "b"):
+        await cli.did("models", "add", "harbour", name, "--context-limit", "9000")
+    await cli.did("keys", "set", "harbour", "slack:T1:U1", stdin=PLANTED)
+    for words, what in (
+        (("providers", "remove", "harbour"), "with 2 models and 1 key of people"),
+        (("models", "remove", "harbour:a"), "the model harbour:a"),
+        (("keys", "remove", "harbour", "slack:T1:U1"), "the key of slack:T1:U1 for harbour"),
+    ):
+        refused = await cli(*words)
+        assert (refused.code, refused.err.count("\n")) == (1, 1), refused.err
+        assert what in refused.err
+        assert "--yes" in refused.err
+    assert len(await Catalog(pool).list_models()) == 2
+    removed = await cli.did("models", "remove", "harbour:a", "--yes")
+    assert removed.splitlines()[1] == "The default is harbour:b now."
+    file = tmp_path / "providers.toml"
+    file.write_text("[providers.quay]\nwire = 'responses'\n")
+    await cli.did("providers", "apply", str(file))
+    file.write_text("")
+    refused = await cli("providers", "apply", str(file))
+    assert (refused.code, "(quay; 0 models" in refused.err) == (1, True), refused.err
+    started = await cli("serve", "--port", "0", THREADWRIGHT_PROVIDERS_FILE=str(file))
+    assert (started.code, "has no provider any more" in started.err) == (1, True), started.err
+    assert await cli.did("providers", "apply", str(file), "--yes") == "remove quay\n"
+
+
+async def test_default_that_cannot_answer_is_told(cli: Cli) -> None:
+    for name in ("harbour", "quay"):
+        await cli.did("providers", "add", name, "--no-key")
+        await cli.did("models", "add", name, "m", "--context-limit", "9000")
+    disabled = await cli("providers", "disable", "harbour")
+    assert "The default model harbour:m is one of its models" in disabled.err
+    listed = await cli.did("models", "list")
+    assert "harbour:m\tdefault, cannot answer: the provider harbour is disabled\t" in listed
+    assert "quay:m\tenabled\t9000 tokens\tadmin\tno price\n" in listed
+    await cli.did("models", "set-default", "quay:m")
+    refused = await cli("models", "set-default", "harbour:m")
+    assert (refused.code, "provider harbour is disabled" in refused.err) == (1, True)
 
 
 async def test_a_zero_is_stored_as_zero_or_refused(cli: Cli, pool: Pool) -> None:
