@@ -134,8 +134,8 @@ def migrate(environ: dict[str, str]) -> None:
 def doctor(environ: dict[str, str], *, as_json: bool) -> None:
     """Try out everything that is configured, and say how to mend what fails.
 
-    Checks Python, configuration, database, Redis, model key, Slack tokens and scopes, the clock
-    and the port. Exit code 1 if anything fails; nothing is changed.
+    Checks Python, configuration, database, Redis, providers and their keys, the bots' models, Slack
+    tokens and scopes, the clock and the port. Exit code 1 if anything fails; nothing is changed.
     """
     from bots.doctor import run_doctor
     from bots.event_loop import run
