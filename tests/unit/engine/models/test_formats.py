@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.chat.content import ReasoningPart
+from engine.chat.content import FilePart, NewMessage, ReasoningPart, Role
+from engine.chat.ids import FileId
 from engine.models.anthropic_format import AnthropicFormat
+from engine.models.attachments import FileData
 from engine.models.chat_completions_format import ChatCompletionsFormat
 from engine.models.model import ModelPrompt
 from engine.models.responses_format import ResponsesFormat
@@ -83,3 +85,18 @@ def test_a_reply_is_the_providers_own(wire: WireFormat, reply: dict[str, Any]) -
     assert [(thought.text, thought.provider) for thought in thoughts] == [("why", "wren")]
     assert decoder.is_finished
     assert wire.decoder().result().content == ()
+
+
+@pytest.mark.parametrize("wire", [CHAT, RESPONSES])
+@pytest.mark.parametrize(("name", "called"), [("", "file.pdf"), ("a.pdf", "a.pdf")])
+def test_a_pdf_without_a_name_gets_one_where_it_must(
+    wire: WireFormat, name: str, called: str
+) -> None:
+    part = FilePart(name=name, media_type="application/pdf", size=5, file_id=FileId(7))
+    prompt = ModelPrompt(
+        model="m",
+        messages=(NewMessage(role=Role.USER, content=(part,)),),
+        files={FileId(7): FileData(media_type="application/pdf", data=b"%PDF-")},
+        accepts=frozenset({"pdf"}),
+    )
+    assert f'"filename":"{called}"' in wire.body(prompt, is_streamed=True).decode()
