@@ -80,6 +80,7 @@ async def open_replica(
         file_limits=_file_limits(settings),
         vault=Vault(settings.secret_key, settings.secret_key_previous),
         settled=settled_providers(settings),
+        shows_reasoning=settings.model.show_reasoning,
     )
     if prepare is not None:
         await prepare(engine)

@@ -71,6 +71,7 @@ from engine.store.usage import Usage
 from engine.store.vault import Vault
 from engine.stream.errors import ChatMissing
 from engine.stream.follower import ChatFollower
+from engine.stream.reasoning import without_reasoning
 from engine.stream.relay import Relay
 from engine.stream.stream_loop import StreamLoop
 from engine.stream.sync import FROM_THE_START
@@ -136,8 +137,10 @@ class Engine:
         file_limits: FileLimits | None = None,
         vault: Vault | None = None,
         settled: Sequence[OfferedProvider] = (),
+        shows_reasoning: bool = True,
     ) -> None:
         """`vault` seals secrets; `settled` are the providers that the settings make."""
+        self._shows_reasoning = shows_reasoning
         self.relay = relay
         self.machine = ChatMachine(pool, self._publish, clock)
         self.rows = ChatRows(pool)
@@ -161,7 +164,7 @@ class Engine:
         self.files = Files(pool, file_limits)
         self.notifications = Notifications(pool)
         self.side_work = SideWorkRows(pool)
-        self.stream = StreamLoop(reader=self.rows, relay=relay)
+        self.stream = StreamLoop(reader=self.rows, relay=relay, with_reasoning=shows_reasoning)
         self._on_change: tuple[OnChange, ...] = ()
         self._on_inbox: tuple[OnInbox, ...] = ()
 
@@ -234,7 +237,8 @@ class Engine:
         limit: int = 100,
     ) -> Sequence[Message]:
         """Messages that people may see; with `before` alone the newest of them."""
-        return await self.rows.read_messages(chat_id, after=after, before=before, limit=limit)
+        found = await self.rows.read_messages(chat_id, after=after, before=before, limit=limit)
+        return found if self._shows_reasoning else [without_reasoning(each) for each in found]
 
     async def read_queue(self, chat_id: ChatId) -> Sequence[QueuedMessage]:
         """What waits, in the order in which it will be answered."""

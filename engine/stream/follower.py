@@ -19,6 +19,7 @@ from engine.chat.view import SyncRead
 from engine.stream.episode import START, EpisodeBuffer
 from engine.stream.errors import ChatMissing
 from engine.stream.events import Event, PreviewReset, PreviewResetReason
+from engine.stream.reasoning import events_without_reasoning
 from engine.stream.relay import Relay, Subscription
 from engine.stream.shared_reads import SharedReads
 from engine.stream.sync import (
@@ -50,12 +51,14 @@ class ChatFollower:
         relay: Relay,
         reads: SharedReads,
         on_close: Callable[["ChatFollower"], None] | None = None,
+        with_reasoning: bool = True,
     ) -> None:
         self.chat_id = chat_id
         self._after_id = after_id
         self._relay = relay
         self._reads = reads
         self._on_close = on_close
+        self._with_reasoning = with_reasoning
         self._subscription: Subscription | None = None
         self._cursor: Cursor | None = None
         self._hint: ChatChange | None = None
@@ -93,7 +96,9 @@ class ChatFollower:
         except BaseException:
             self._has_news = True
             raise
-        events = tuple(self._untaken)
+        events = tuple(
+            self._untaken if self._with_reasoning else events_without_reasoning(self._untaken)
+        )
         self._untaken.clear()
         return events
 

@@ -31,10 +31,12 @@ class StreamLoop:
         relay: Relay,
         poll_seconds: float = POLL_SECONDS,
         poll_seconds_with_bus: float = POLL_SECONDS_WITH_BUS,
+        with_reasoning: bool = True,
     ) -> None:
         self._reader = reader
         self._reads = SharedReads(reader)
         self._relay = relay
+        self._with_reasoning = with_reasoning
         self._poll_seconds = poll_seconds
         self._poll_seconds_with_bus = poll_seconds_with_bus
         self._followers: dict[ChatId, set[ChatFollower]] = {}
@@ -56,6 +58,7 @@ class StreamLoop:
             relay=self._relay,
             reads=self._reads,
             on_close=self._forget,
+            with_reasoning=self._with_reasoning,
         )
         self._followers.setdefault(chat_id, set()).add(follower)
         return follower

@@ -17,6 +17,7 @@ def settings_for(
     action_seconds: float = 86_400.0,
     makes_titles: bool = False,
     notify_after: float | None = None,
+    show_reasoning: bool = True,
 ) -> Settings:
     """Settings of a test's replica: short leases, the provider of the fake model.
 
@@ -34,6 +35,7 @@ def settings_for(
         ),
     )
     model = replace(settings.model, provider=ModelProvider.OPENAI, name="test-model")
+    model = replace(model, show_reasoning=show_reasoning)
     settings = replace(settings, model=model, secret_key=SECRET_KEY)
     if redis_url is None:
         return settings
