@@ -187,7 +187,6 @@ class ChatCompletionsDecoder:
             self._done = True
 
     def _on_error_event(self, data: bytes, chunk: Chunk | None) -> None:
-        self._good = True
         if self._fault is not None:
             return
         try:

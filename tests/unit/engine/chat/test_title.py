@@ -40,3 +40,5 @@ def test_title_that_fills_the_room_is_cut_where_more_follows() -> None:
     assert fallback_title(words + " more") == words[:-1] + "…"
     assert fallback_title(words[:-1] + " more") == words[:-1] + "…"
     assert fallback_title(words[:-10] + "        ten more") == words[:-10] + "ten…"
+    short = "x" * 70 + " a b c d e"
+    assert (len(short), fallback_title(short + " more")) == (TITLE_MAX, short[:-2] + "…")

@@ -5,8 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.chat.content import FilePart, NewMessage, ReasoningPart, Role
-from engine.chat.ids import FileId
+from engine.chat.content import (
+    FilePart,
+    NewMessage,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+)
+from engine.chat.ids import FileId, ToolCallId
 from engine.models.anthropic_format import AnthropicFormat
 from engine.models.attachments import FileData
 from engine.models.chat_completions_format import ChatCompletionsFormat
@@ -100,3 +107,17 @@ def test_a_pdf_without_a_name_gets_one_where_it_must(
         accepts=frozenset({"pdf"}),
     )
     assert f'"filename":"{called}"' in wire.body(prompt, is_streamed=True).decode()
+
+
+@pytest.mark.parametrize(("said", "content"), [("Let me look.", "Let me look."), (" ", None)])
+def test_words_beside_a_call_are_sent_with_it(said: str, content: str | None) -> None:
+    call = ToolCallPart(tool_call_id=ToolCallId("i"), tool_name="look", args='{"at":1}')
+    asked = NewMessage(role=Role.ASSISTANT, content=(TextPart(text=said), call))
+    body = json.loads(CHAT.body(ModelPrompt(model="m", messages=(asked,)), is_streamed=True))
+    assert body["messages"][0] == {
+        "role": "assistant",
+        "content": content,
+        "tool_calls": [
+            {"id": "i", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
+        ],
+    }
