@@ -66,14 +66,7 @@ def _add_changes(group: click.Group, run: Run) -> None:
     @click.pass_obj
     def add(environ: dict[str, str], /, *, provider: str, model: str, **given: Any) -> None:
         """Add a MODEL, by the name that the PROVIDER knows it by."""
-        # By identity: 0 equals False, and a price or temperature of 0 says something.
-        fields = {
-            name: value for name, value in given.items() if value is not None and value is not False
-        }
-        if "accepts" in fields:
-            fields["accepts"] = [kind.strip() for kind in fields["accepts"].split(",")]
-        if "options" in fields:
-            fields["options"] = _object_of(fields["options"])
+        fields = _fields_of(given)
 
         async def work(catalog: "Catalog", _vault: "Vault") -> None:
             info = made(await catalog.create_model(provider, {"name": model, **fields}))
@@ -178,6 +171,18 @@ async def _find(catalog: "Catalog", reference: str) -> "ModelInfo":
         if info.reference == reference:
             return info
     raise OperatorError(f"there is no model {reference}", mend=_MEND)
+
+
+def _fields_of(given: dict[str, Any]) -> dict[str, Any]:
+    # By identity: 0 equals False, and a price or temperature of 0 says something.
+    fields = {
+        name: value for name, value in given.items() if value is not None and value is not False
+    }
+    if "accepts" in fields:
+        fields["accepts"] = [kind.strip() for kind in fields["accepts"].split(",")]
+    if "options" in fields:
+        fields["options"] = _object_of(fields["options"])
+    return fields
 
 
 def _object_of(text: str) -> Any:

@@ -1,7 +1,7 @@
 """`threadwright usage`: what models were used for and what it cost, as a table or as CSV."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ from bots.cli_store import Run
 from bots.cli_table import table_lines
 from engine.chat.ids import OrganizationId
 from engine.chat.spending import amount
-from engine.chat.usage import UsageBy, UsageReport, UsageRow, total_cost, usage_csv
+from engine.chat.usage import UsageBy, UsageReport, UsageRow, total_cost, usage_csv, usage_moment
 
 if TYPE_CHECKING:
     from engine.store.pool import Pool
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 UNKNOWN: Final = "-"
 UNPRICED: Final = "unpriced"
 _HEADER: Final = ("calls", "input", "output", "reasoning", "cached", "cache writes", "cost", "time")
-_DAY: Final = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+
+
+def _moment(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return usage_moment(text)
+    except ValueError:
+        sentence = f"{text!r} is no date and no time, such as 2026-12-31 or 2026-12-31T08:00:00Z"
+        raise click.BadParameter(sentence) from None
 
 
 def usage_command(run: Run) -> click.Command:
@@ -37,8 +48,18 @@ def usage_command(run: Run) -> click.Command:
         show_default=True,
         help="What a row stands for.",
     )
-    @click.option("--since", type=_DAY, help="From this day or time of UTC on.", metavar="DATE")
-    @click.option("--until", type=_DAY, help="Before this day or time of UTC.", metavar="DATE")
+    @click.option(
+        "--since",
+        callback=_moment,
+        help="From this day or RFC 3339 time on; of UTC.",
+        metavar="DATE",
+    )
+    @click.option(
+        "--until",
+        callback=_moment,
+        help="Before this day or RFC 3339 time; of UTC.",
+        metavar="DATE",
+    )
     @click.option("--csv", "as_csv", is_flag=True, help="CSV, safe to open in a spreadsheet.")
     @organization_option
     @click.pass_obj
@@ -55,7 +76,9 @@ def usage_command(run: Run) -> click.Command:
 
         Calls of deleted messages and chats were paid for, so they count.
         """
-        work = partial(_report, by=UsageBy(by), since=_utc(since), until=_utc(until), csv=as_csv)
+        if since and until and since > until:
+            raise click.UsageError("--since is after --until.")
+        work = partial(_report, by=UsageBy(by), since=since, until=until, csv=as_csv)
         run(environ, lambda settings: with_organization(settings, organization, work))
 
     return usage
@@ -131,7 +154,3 @@ def _duration(runtime_ms: int) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours:,} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    return moment and moment.replace(tzinfo=UTC)

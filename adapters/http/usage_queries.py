@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from adapters.http.errors import not_found
@@ -11,7 +11,7 @@ from adapters.http.queries import Pairs
 from engine.api import LIMIT_MICROS_MAX, LimitSubject
 from engine.chat.spending import Period, SpendPolicy
 from engine.chat.subjects import channel_mistake, person_mistake
-from engine.chat.usage import UsageBy
+from engine.chat.usage import UsageBy, usage_moment
 
 NAME_MAX: Final = 400
 JSON: Final = "json"
@@ -48,6 +48,8 @@ def usage_query(pairs: Pairs) -> UsageQuery:
     if kind not in (None, JSON, CSV):
         mistakes.add("format", "must be json or csv")
     since, until = (_time(given.get(name), name, mistakes) for name in ("since", "until"))
+    if since and until and since > until:
+        mistakes.add("since", "is after until")
     mistakes.raise_if_any()
     return UsageQuery(by=UsageBy(by), since=since, until=until, kind=kind)
 
@@ -142,12 +144,8 @@ def _time(text: str | None, name: str, mistakes: Mistakes) -> datetime | None:
     if text is None:
         return None
     try:
-        if len(text) == len("2026-12-31"):
-            day = date.fromisoformat(text)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
         # A plus sign in a query means a blank.
-        moment = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        return usage_moment(text.replace(" ", "+") if "T" in text else text)
+    except ValueError:
         mistakes.add(name, "must be a date or time, such as 2026-12-31 or 2026-12-31T08:00:00Z")
         return None

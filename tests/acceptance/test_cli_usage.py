@@ -98,6 +98,18 @@ async def test_usage_is_a_table_or_a_csv_that_runs_nothing(database_url: str, po
     assert [row[:3] for row in rows] == [["model", "calls", "unpriced_calls"], ["'=1+1", "2", "1"]]
 
 
+async def test_moments_have_a_zone_or_are_of_utc(database_url: str, pool: Pool) -> None:
+    await sql(pool, _PAY, 2, "2026-12-01 12:00Z")
+    for since, calls in (
+        ("2026-12-01T11:59:59", "1"),
+        ("2026-12-01T12:00:01Z", None),
+        ("2026-12-01T13:30:00+02:00", "1"),
+        ("2026-12-01T11:30:00-02:00", None),
+    ):
+        lines = done(database_url, "usage", "--since", since).splitlines()
+        assert (lines[1].split()[1] if len(lines) > 1 else None) == calls, since
+
+
 async def test_wrong_usage_is_said(database_url: str) -> None:
     for words, said in (
         (("limits", "set", "user", "5"), "user needs to be told which"),
@@ -105,7 +117,8 @@ async def test_wrong_usage_is_said(database_url: str) -> None:
         (("limits", "set", "default", "five"), "not an amount"),
         (("limits", "set", "period", "year"), "day, week, month"),
         (("limits", "clear", "user"), "user needs to be told which"),
-        (("usage", "--since", "yesterday"), "does not match"),
+        (("usage", "--since", "yesterday"), "2026-12-31 or 2026-12-31T08:00:00Z"),
+        (("usage", "--since", "2026-12-02", "--until", "2026-12-01"), "--since is after --until"),
     ):
         ended = threadwright(database_url, *words)
         assert (ended.returncode, said in ended.stderr) == (2, True), (words, ended.stderr)

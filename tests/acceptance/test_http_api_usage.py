@@ -158,6 +158,7 @@ async def test_limits_and_groups_are_set_looked_at_and_cleared(
         ("PUT /limits", [], 422, "body"),
         ("GET /usage?by=mood", None, 422, "by"),
         ("GET /usage?since=yesterday", None, 422, "since"),
+        ("GET /usage?since=2026-12-02&until=2026-12-01", None, 422, "since"),
         ("GET /usage?until=2026-13-01", None, 422, "until"),
         ("GET /usage?since=0001-01-01T00:00:00%2B23:59", None, 422, "since"),
         ("GET /usage?format=xml", None, 422, "format"),
