@@ -4,6 +4,7 @@ from adapters.http import views
 from adapters.http.call import Answer, Call
 from adapters.http.errors import filter_too_slow, key_reused
 from adapters.http.files import with_stored_files
+from adapters.http.model_check import check_model
 from adapters.http.queries import chats_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import create_chat
@@ -27,6 +28,7 @@ async def create(call: Call) -> Answer:
         bots=call.around.bots,
         check_tools=call.around.check_tools,
     )
+    await check_model(call, command.model)
     command = await with_stored_files(call.engine, command)
     outcome = await call.engine.create_chat(command)
     if isinstance(outcome, Refusal):

@@ -22,7 +22,7 @@ def details_change(body: Any, *, pin_order_now: int) -> DetailsChange:
     found = DetailsChange(
         title=_text_or_none(reader, "title"),
         labels=labels_of(reader) if "labels" in reader else UNSET,
-        pin_order=_pin_order(reader, pin_order_now),
+        pin_order=_pin_order(reader, pin_order_now, mistakes),
         model=_text_or_none(reader, "model"),
         records_calls=_flag(reader, "records_calls"),
     )
@@ -56,17 +56,19 @@ def _text_or_none(reader: ObjectReader, name: str) -> str | UnsetType | None:
     """A text; null or nothing but spaces take it away."""
     if name not in reader:
         return UNSET
-    text = reader.text(name, length_max=NAME_MAX, blank=True)
+    text = reader.name(name, length_max=NAME_MAX, blank=True)
     return text if text is not None and text.strip() else None
 
 
-def _pin_order(reader: ObjectReader, pin_order_now: int) -> int | UnsetType:
+def _pin_order(reader: ObjectReader, pin_order_now: int, mistakes: Mistakes) -> int | UnsetType:
     if "pinned" in reader and "pin_order" in reader:
         reader.wrong("pinned", "goes without pin_order, which says the same and more")
     if "pin_order" in reader:
+        already = mistakes.count
         place = reader.whole("pin_order")
         if place is None:
-            reader.wrong("pin_order", "is a place from 1 on, or 0 to unpin")
+            if mistakes.count == already:
+                reader.wrong("pin_order", "is a place from 1 on, or 0 to unpin")
             return UNSET
         return min(place, PIN_LAST)
     if "pinned" not in reader:

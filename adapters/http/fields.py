@@ -109,6 +109,13 @@ class ObjectReader:
         check_value(raw, self.path(name), self._mistakes)
         return raw
 
+    def name(self, name: str, *, length_max: int, blank: bool = False) -> str | None:
+        """A text that shows itself as what it is: one line, written in one direction."""
+        text = self.text(name, length_max=length_max, blank=blank)
+        if text is not None and misleads(text):
+            self.wrong(name, "must have no control characters and none that turn its direction")
+        return text
+
     def flag(self, name: str, *, default: bool) -> bool:
         """True or false."""
         raw = self._raw.get(name, default)

@@ -5,6 +5,7 @@ from adapters.http.auth import TokenRole
 from adapters.http.call import Answer, Call
 from adapters.http.details import details_change, read_mark
 from adapters.http.errors import Problem, ProblemCode, not_found
+from adapters.http.model_check import check_model
 from adapters.http.queries import recordings_query
 from adapters.http.refusals import problem_of
 from adapters.http.translate import number_of
@@ -20,6 +21,7 @@ async def change(call: Call) -> Answer:
     if "records_calls" in call.body and call.caller.role is not TokenRole.ADMIN:
         sentence = "Recording the calls of models takes an administrator's token."
         raise Problem(ProblemCode.FORBIDDEN, sentence)
+    await check_model(call, wanted.model)
     outcome = await call.engine.change_details(call.chat_id, wanted)
     if isinstance(outcome, Refusal):
         raise problem_of(outcome)

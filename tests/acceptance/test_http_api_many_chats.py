@@ -58,6 +58,23 @@ async def test_details_change_together_or_not_at_all(api: ApiClient) -> None:
     assert "labels.a b" in wrong.fields
 
 
+async def test_title_and_model_are_one_line_in_one_direction(api: ApiClient) -> None:
+    chat_id = await start(api)
+    for text in ("a\nb", "a\x1b[31m", "\u202eevil", "a\u2028b"):
+        for field in ("title", "model"):
+            made = await api.call("POST", "/chats", {"content": "x", field: text})
+            assert (made.status, made.fields) == (422, [field]), (field, text)
+            changed = await api.call("PATCH", f"/chats/{chat_id}", {field: text})
+            assert (changed.status, changed.fields) == (422, [field]), (field, text)
+
+
+async def test_place_of_a_pin_that_cannot_be_is_told_once(api: ApiClient) -> None:
+    chat_id = await start(api)
+    for place in (-1, None, "first"):
+        wrong = await api.call("PATCH", f"/chats/{chat_id}", {"pin_order": place})
+        assert (wrong.status, wrong.fields) == (422, ["pin_order"]), place
+
+
 async def test_labels_are_checked_when_a_chat_is_made(api: ApiClient) -> None:
     reply = await api.call("POST", "/chats", {"content": "x", "labels": {"a": "", "-": "x"}})
     assert (reply.status, reply.fields) == (422, ["labels.a", "labels.-"])

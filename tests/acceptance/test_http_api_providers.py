@@ -99,6 +99,27 @@ async def test_mistake_is_refused_with_its_fields(
     assert reply.body["message"]
 
 
+async def test_chat_is_not_given_a_model_that_nobody_has_or_that_several_have(
+    api: ApiClient,
+) -> None:
+    for name in ("harbour", "quay"):
+        await api.post("/providers", {**PROVIDER, "name": name})
+        await api.post("/models", {"provider": name, "name": "m", "context_limit": 9000})
+    chat = await api.post("/chats", {"content": "hello", "model": "harbour:m"})
+    for model, told in (
+        ("harbour:n", "There is no model harbour:n. There is: harbour:m, quay:m"),
+        ("m", "Ask for one of: harbour:m, quay:m."),
+    ):
+        made = await api.call("POST", "/chats", {"content": "hello", "model": model})
+        changed = await api.call("PATCH", f"/chats/{chat['id']}", {"model": model})
+        for reply in (made, changed):
+            assert (reply.status, reply.fields) == (422, ["model"])
+            assert told in reply.body["validations"][0]["detail"]
+    assert len((await api.get("/chats"))["chats"]) == 1
+    moved = await api.call("PATCH", f"/chats/{chat['id']}", {"model": "quay:m"})
+    assert (moved.status, moved.body["model"]) == (200, "quay:m")
+
+
 async def test_only_administrators_change_anything_and_everybody_sees_the_models(
     api: ApiClient,
 ) -> None:
@@ -113,8 +134,8 @@ async def test_only_administrators_change_anything_and_everybody_sees_the_models
         ("POST", "/models", {}),
         ("PATCH", f"/models/{UNKNOWN}", {}),
         ("DELETE", f"/models/{UNKNOWN}", None),
-        ("PUT", "/providers/harbour/keys/x", {"api_key": "k"}),
-        ("DELETE", "/providers/harbour/keys/x", None),
+        ("PUT", "/providers/harbour/keys/slack:T:x", {"api_key": "k"}),
+        ("DELETE", "/providers/harbour/keys/slack:T:x", None),
     ):
         assert (await program.call(method, path, body)).status == 403, (method, path)
     models = (await program.get("/models"))["models"]
@@ -161,8 +182,8 @@ async def test_key_is_in_no_answer_and_in_no_log(
         await api.call("PATCH", "/providers/harbour", {"api_key": PLANTED, "wire": PLANTED}),
         await api.call("PATCH", "/providers/harbour", {"api_key": PLANTED + "\n\u0000x"}),
         await api.call("PATCH", "/providers/harbour", {"headers": {"X": PLANTED, "a b": PLANTED}}),
-        await api.call("PUT", "/providers/harbour/keys/x", {"api_key": PLANTED}),
-        await api.call("PUT", "/providers/nobody/keys/x", {"api_key": PLANTED}),
+        await api.call("PUT", "/providers/harbour/keys/slack:T:x", {"api_key": PLANTED}),
+        await api.call("PUT", "/providers/nobody/keys/slack:T:x", {"api_key": PLANTED}),
         await api.call("GET", "/providers"),
         await api.call("GET", "/models"),
     ]

@@ -47,7 +47,7 @@ def test_pinning_what_is_pinned_moves_nothing() -> None:
         ({"labels": []}, ["labels"]),
         ({"labels": {"a b": "x", "c": ""}}, ["labels.a b", "labels.c"]),
         ({"pinned": True, "pin_order": 1}, ["pinned"]),
-        ({"pin_order": -1}, ["pin_order", "pin_order"]),
+        ({"pin_order": -1}, ["pin_order"]),
         ({"pin_order": None}, ["pin_order"]),
         ({"pinned": "yes"}, ["pinned"]),
         ({"records_calls": 1}, ["records_calls"]),
