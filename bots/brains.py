@@ -30,6 +30,7 @@ from engine.tools.builtin import ASK_PEOPLE, current_time_tool
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_UNREADABLE = "There is a key, but it cannot be read. Ask an administrator to store it anew."
 
 
 def build_brains(
@@ -77,8 +78,8 @@ class BrainMaker:
             case CentralKey():
                 return self._models.model(catalog, provider, None)
             case Unavailable(reason=reason):
-                # A key that cannot be read is as good as none, but for what an operator can do.
-                detail = fault or provider.fault or None
+                # A key that cannot be read is as good as none; the log tells operators why.
+                detail = _UNREADABLE if fault or provider.fault else None
                 shown = provider.shown_name
                 raise ModelFailure(error_of(reason, provider=shown, detail=detail))
 
@@ -87,7 +88,11 @@ class BrainMaker:
         try:
             return await self._catalog.user_key(choice.provider, identity), ""
         except (SecretKeyUnknown, SealBroken) as fault:
-            extra = {"action": "secret_unreadable", "provider": choice.provider.name}
+            extra = {
+                "action": "secret_unreadable",
+                "provider": choice.provider.name,
+                "reason": str(fault),
+            }
             log.error("Somebody's own key cannot be read.", extra=extra)  # noqa: TRY400 - no trace
             return None, str(fault)
 

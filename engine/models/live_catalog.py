@@ -110,7 +110,11 @@ class LiveCatalog:
         ]
         for provider in stored:
             if provider.fault:
-                extra = {"action": "secret_unreadable", "provider": provider.name}
+                extra = {
+                    "action": "secret_unreadable",
+                    "provider": provider.name,
+                    "reason": provider.fault,
+                }
                 log.error("The key of a provider cannot be read.", extra=extra)
         return catalog_of(stored, self._settled)
 

@@ -119,8 +119,8 @@ async def test_provider_that_needs_no_key_is_asked_without_one(
         assert keys_of(model) == [""]
 
 
-async def test_key_that_is_sealed_by_an_unknown_key_says_which_one_is_wanted(
-    database_url: str, model: FakeModel
+async def test_which_key_is_wanted_for_a_sealed_one_is_logged_and_not_told_to_people(
+    database_url: str, model: FakeModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with replica_with(database_url, model.url) as replica:
         await configure(replica.engine, "harbour", model.url, "m")
@@ -129,7 +129,12 @@ async def test_key_that_is_sealed_by_an_unknown_key_says_which_one_is_wanted(
         view = await replica.until(await replica.chat(), ShownStatus.ERROR)
         assert view.last_error is not None
         assert view.last_error.kind is ErrorKind.MISSING_KEY
-        assert str(Vault(SECRET_KEY).key_id) in (view.last_error.detail or "")
+        detail = view.last_error.detail or ""
+        assert "Ask an administrator" in detail
+        assert "THREADWRIGHT" not in detail
+        wanted = str(Vault(SECRET_KEY).key_id)
+        assert wanted not in detail
+        assert any(wanted in str(record.__dict__.get("reason")) for record in caplog.records)
         assert model.requests == []
 
 

@@ -75,7 +75,7 @@ async def test_usage_of_a_title_says_who_asked(
         await until_called(replica, chat_id, "A short title")
     async with pool.session() as connection:
         row = await connection.fetchrow("SELECT * FROM usage_records WHERE kind = 'title'")
-    assert (row["chat_id"], row["identity"], row["bot"]) == (chat_id, "test:ada", "assistant")
+    assert (row["chat_id"], row["identity"], row["bot"]) == (chat_id, "test:T1:ada", "assistant")
     assert (row["model"], row["input_tokens"]) == ("test-model", 20)
     assert row["output_tokens"] > 0
 

@@ -42,8 +42,8 @@ from engine.tools.registry import LocalTool
 from tests.fakes.live_chat import LiveChat
 from tests.fakes.replica_settings import FAST, settings_for
 
-ADA = Author(identity="test:ada", name="Ada")
-BO = Author(identity="test:bo", name="Bo")
+ADA = Author(identity="test:T1:ada", name="Ada")
+BO = Author(identity="test:T1:bo", name="Bo")
 ONLY_WAKES = WorkerSettings(lease_seconds=3600.0, heartbeat_seconds=1200.0, poll_seconds=3600.0)
 """A worker that sees nothing but what it is woken for."""
 PATIENCE_SECONDS = 20.0

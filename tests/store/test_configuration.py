@@ -11,7 +11,7 @@ from tests.store.story import sql
 CHANGES = (
     "INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), 'harbour')",
     "INSERT INTO spend_policies (organization_id) SELECT id FROM organizations",
-    "INSERT INTO spend_limits SELECT id, 'user', 'test:ada', 5 FROM organizations",
+    "INSERT INTO spend_limits SELECT id, 'user', 'test:T1:ada', 5 FROM organizations",
     "INSERT INTO model_providers (name, wire, base_url) VALUES ('p', 'anthropic', 'https://p')",
 )
 
