@@ -87,7 +87,10 @@ def _add_keepers(group: click.Group, run: Run) -> None:
             if not no_key and policy != FilePolicy.USER:
                 fields["api_key"] = read_key(environ, key_env, key_file)
             made(await catalog.create_provider(fields))
-            click.echo(f"The provider {name} is there. Add a model: threadwright models add {name}")
+            click.echo(
+                f"The provider {name} is there. Add a model by its name and window: "
+                f"threadwright models add {name} MODEL --context-limit 128000"
+            )
 
         run(environ, lambda settings: with_catalog(settings, work))
 

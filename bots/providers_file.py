@@ -76,11 +76,11 @@ def _key_of(
         if key := environ.get(provider.api_key_env, "").strip():
             return key
         what = f"the environment variable {provider.api_key_env}, which holds its key, is not set"
-        problems.append(Problem(where=provider.where, what=what, mend="set it"))
+        problems.append(Problem(where=provider.key_where, what=what, mend="set it"))
     if provider.api_key_file is not None:
         # Beside the providers file, unless it is an absolute path.
         key_file = file.parent / provider.api_key_file
-        return _read(key_file, provider.where, f"the file {key_file} with its key", problems)
+        return _read(key_file, provider.key_where, f"the file {key_file} with its key", problems)
     return None
 
 

@@ -4,6 +4,7 @@ Tables are `[providers.NAME]` and `[providers.NAME.models."MODEL"]`. Where a key
 the environment, only the place is read here; whoever has the environment fetches it.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ class FileModel:
 class FileProvider:
     """A provider of the file: its fields as the catalogue takes them, but for its key.
 
-    The key is one of the three, or there is none.
+    The key is one of the three, or there is none; `key_where` is its line.
     """
 
     fields: Mapping[str, Any]
@@ -120,6 +121,7 @@ class FileProvider:
     api_key: Secret | None = None
     api_key_env: str | None = None
     api_key_file: str | None = None
+    key_where: str = ""
 
     @property
     def name(self) -> str:
@@ -127,6 +129,7 @@ class FileProvider:
         return str(self.fields["name"])
 
 
+_LINE_OF_ERROR: Final = re.compile(r"\(at line (\d+)")
 _PROVIDER_SPECS: Final = {spec.key: spec for spec in specs_of(ProviderTable)}
 _MODEL_SPECS: Final = {spec.key: spec for spec in specs_of(ModelTable)}
 _PROVIDER_OBJECTS: Final = ("options", "headers", "models")
@@ -169,7 +172,10 @@ class _Parser:
         except RecursionError:
             self._problem(self._where, "is nested too deeply", "flatten it")
         except ValueError as error:
-            self._problem(self._where, f"is not TOML: {error}", "mend that line")
+            found = _LINE_OF_ERROR.search(str(error))
+            line = found[1] if found else len(self._text.splitlines()) or 1
+            where = f"{self._where}:{line}"
+            self._problem(where, f"is not TOML: {error}", "mend that line")
         return {}
 
     def _provider(self, name: str, table: Mapping[str, Any]) -> FileProvider:
@@ -203,6 +209,7 @@ class _Parser:
             api_key=values.get("api_key"),
             api_key_env=values.get("api_key_env"),
             api_key_file=values.get("api_key_file"),
+            key_where=self._at(*path, *given[:1]),
         )
 
     def _model(self, provider: tuple[str, ...], name: str, table: Mapping[str, Any]) -> FileModel:
@@ -230,7 +237,13 @@ class _Parser:
             )
             return
         for name, table in tables.items():
-            if isinstance(table, dict):
+            if not name.isprintable():
+                # Shown with its escapes, for it breaks lines or shows itself as something else.
+                what = (
+                    f"{'.'.join(path)} has the name {name!r}, with characters that cannot be seen"
+                )
+                self._problem(self._at(*path, name), what, "choose a name that can be read")
+            elif isinstance(table, dict):
                 yield name, table
             else:
                 shown = ".".join((*path, name))

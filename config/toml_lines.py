@@ -1,6 +1,7 @@
 """Find the line on which a TOML key stands, because the parser does not keep it (pure)."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 
 _TABLE = re.compile(r"^\s*\[\[?\s*(?P<name>[^\]]+?)\s*\]\]?\s*(#.*)?$")
@@ -37,4 +38,14 @@ def _declarations(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _bare(name: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in name.split("."))
+    return ".".join(_plain(part.strip()) for part in name.split("."))
+
+
+def _plain(part: str) -> str:
+    if "\\" in part and part.startswith('"'):
+        try:
+            (part,) = tomllib.loads(f"{part} = 0")
+        except ValueError:
+            return part
+        return part
+    return part.strip("\"'")

@@ -251,7 +251,7 @@ async def test_file_is_shown_first_and_then_applied(cli: Cli, pool: Pool, tmp_pa
         "[providers.harbour.models.'m.1']\ncontext_limit = 9000\n"
     )
     missing = await cli("providers", "apply", str(file))
-    assert (missing.code, f"{file}:1" in missing.err, "HARBOUR_KEY" in missing.err) == (
+    assert (missing.code, f"{file}:3" in missing.err, "HARBOUR_KEY" in missing.err) == (
         2,
         True,
         True,

@@ -126,6 +126,15 @@ def test_empty_file_holds_nothing() -> None:
             "[providers.a]\nwire='anthropic'\noptions = 5",
             "p.toml:3: providers.a.options must be a table; write { ... }",
         ),
+        (
+            "[providers.a]\nwire='anthropic'\nwire='anthropic'",
+            "p.toml:3: is not TOML: Cannot overwrite a value (at end of document); mend that line",
+        ),
+        (
+            "\n[providers.\"a\\u001bb\"]\nwire='anthropic'",
+            "p.toml:2: providers has the name 'a\\x1bb', with characters that cannot be seen; "
+            "choose a name that can be read",
+        ),
         ("providers = 5", "p.toml:1: providers must be a table; write [providers.NAME]"),
     ],
 )  # fmt: skip
