@@ -18,6 +18,7 @@ from engine.models.anthropic_format import AnthropicFormat
 from engine.models.attachments import FileData
 from engine.models.chat_completions_format import ChatCompletionsFormat
 from engine.models.model import ModelPrompt
+from engine.models.request import request_body
 from engine.models.responses_format import ResponsesFormat
 from engine.models.wire_format import WireFormat
 
@@ -121,3 +122,12 @@ def test_words_beside_a_call_are_sent_with_it(said: str, content: str | None) ->
             {"id": "i", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
         ],
     }
+
+
+def test_a_stream_is_asked_to_count_its_tokens_and_a_plain_body_is_not() -> None:
+    prompt = ModelPrompt(model="m", messages=(), max_output_tokens=20)
+    usual = ChatCompletionsFormat(provider="wren")
+    streamed = json.loads(usual.body(prompt, is_streamed=True))
+    assert (streamed["stream_options"], streamed["max_tokens"]) == ({"include_usage": True}, 20)
+    assert "stream_options" not in json.loads(usual.body(prompt, is_streamed=False))
+    assert json.loads(request_body(prompt)) == streamed

@@ -8,7 +8,14 @@ from engine.chat.content import FilePart, Finish
 from engine.chat.errors import ChatError, ErrorKind
 from engine.chat.ids import FileId
 from engine.models.anthropic_format import AnthropicFormat
-from engine.models.attachments import REQUEST_BYTES_MAX, FileData, plan_files
+from engine.models.attachments import (
+    INLINE_BYTES_MAX,
+    REQUEST_BYTES_MAX,
+    FileData,
+    GivenText,
+    given_of,
+    plan_files,
+)
 from engine.models.chat_completions_format import ChatCompletionsFormat
 from engine.models.errors import Symptom, classify
 from engine.models.key_policy import UnavailableReason, error_of
@@ -126,3 +133,21 @@ def test_a_file_without_room_is_left_out_without_its_bytes() -> None:
     plan = plan_files([part], {"image"}, text_bytes_max=0)
     left_out = FileData(media_type="image/png", data=b"", is_left_out=True)
     assert (plan.whole, plan.heads, plan.left_out) == ((), (), {FileId(7): left_out})
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (b"\xef\xbb\xbfred\xff", "red\ufffd"),
+        (b"x" * INLINE_BYTES_MAX, "x" * INLINE_BYTES_MAX),
+        (
+            b"\xef\xbb\xbf" + b"x" * (INLINE_BYTES_MAX - 4) + "é".encode(),
+            "x" * (INLINE_BYTES_MAX - 4) + "\n[... the rest is cut ...]",
+        ),
+    ],
+)
+def test_the_text_of_a_file_is_shown_as_far_as_it_is_text(data: bytes, shown: str) -> None:
+    part = FilePart(name="a.txt", media_type="text/plain", file_id=FileId(7))
+    file = FileData(media_type="text/plain", data=data)
+    given = given_of(part, {FileId(7): file}, set())
+    assert given == GivenText(text=f"[file: a.txt]\n{shown}\n[end of a.txt]")
