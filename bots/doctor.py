@@ -24,6 +24,7 @@ from bots.doctor_remote import (
 )
 from bots.finding import Finding, Status, fail, ok, warn
 from bots.logs import redact
+from bots.providers_file import read_providers_file
 from config.errors import ConfigInvalid
 from config.load import load_settings
 from config.settings import Settings
@@ -76,12 +77,27 @@ async def _examine(environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     for finding in (
         *check_state_dir(settings),
         *check_secrets(settings),
+        *check_providers_file(settings, environ),
         *check_discord(settings),
     ):
         yield finding
     for check in _SLOW_CHECKS:
         for finding in await _guarded(check, settings):
             yield finding
+
+
+def check_providers_file(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+    """Check the providers file with the keys that it names, as a start would read it."""
+    if settings.providers_file is None:
+        return []
+    try:
+        entries = read_providers_file(settings.providers_file, environ)
+    except ConfigInvalid as invalid:
+        return [
+            fail("providers file", f"{problem.where}: {problem.what}", mend=problem.mend)
+            for problem in invalid.problems
+        ]
+    return [ok("providers file", f"{settings.providers_file}: {len(entries)} providers")]
 
 
 async def _guarded(check: Check, settings: Settings) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Checks of what the database holds of providers, and of the models that bots ask for. Nothing is changed."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import httpx
@@ -36,30 +37,79 @@ async def check_providers(settings: Settings) -> list[Finding]:
     """
     if settings.database.url is None:
         return []
+    stored = await _read_stored(settings, settings.database.url.reveal())
+    if stored is None:
+        return []
+    catalog, sealed = stored
+    turns = asyncio.Semaphore(_AT_ONCE)
+    enabled = [each for each in catalog.providers.values() if each.id and each.policy.is_enabled]
+    async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
+        found = await asyncio.gather(*(_check(client, turns, provider) for provider in enabled))
+    return [*_default(catalog), *found, *sealed, *_bots(settings, catalog)]
+
+
+async def _read_stored(
+    settings: Settings, url: str
+) -> tuple[ModelCatalog, Sequence[Finding]] | None:
+    """What is stored, and what of it cannot be opened. None where there is nothing to read it from."""
     try:
-        url = settings.database.url.reveal()
         pool = await open_pool(url, connections_min=1, connections_max=1, wait_seconds=0.0)
     except DatabaseUnavailable:
-        return []
+        return None
     try:
-        catalog = None if await pending(pool) else await _read(settings, pool)
+        return None if await pending(pool) else await _read(settings, pool)
     except StoreError:
-        return []
+        return None
     finally:
         await pool.close()
-    if catalog is None:
-        return []
-    turns = asyncio.Semaphore(_AT_ONCE)
-    stored = [each for each in catalog.providers.values() if each.id and each.policy.is_enabled]
-    async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-        found = await asyncio.gather(*(_check(client, turns, provider) for provider in stored))
-    return [*found, *_bots(settings, catalog)]
 
 
-async def _read(settings: Settings, pool: Pool) -> ModelCatalog:
-    store = Catalog(pool, Vault(settings.secret_key, settings.secret_key_previous))
+async def _read(settings: Settings, pool: Pool) -> tuple[ModelCatalog, Sequence[Finding]]:
+    vault = Vault(settings.secret_key, settings.secret_key_previous)
+    store = Catalog(pool, vault)
     live = LiveCatalog(store, ConfigurationVersion(pool), settled_providers(settings))
-    return await live.current()
+    return await live.current(), await _sealed(store, vault)
+
+
+async def _sealed(store: Catalog, vault: Vault) -> list[Finding]:
+    """What the present secret keys cannot open."""
+    providers = await store.list_providers()
+    of_providers = [each for info in providers for each in (info.key_id, info.headers_key_id)]
+    of_people = [each.key_id for each in await store.list_user_keys()]
+    counts = [
+        sum(each is not None and not vault.knows(each) for each in key_ids)
+        for key_ids in (of_providers, of_people)
+    ]
+    if not any(counts):
+        return []
+    wanted = {each for each in (*of_providers, *of_people) if each and not vault.knows(each)}
+    message = (
+        f"{counts[0]} secrets of providers and {counts[1]} keys of people cannot be opened; "
+        f"they were sealed by {', '.join(sorted(wanted))}"
+    )
+    mend = "set THREADWRIGHT_SECRET_KEY or THREADWRIGHT_SECRET_KEY_PREVIOUS as it was, or store them anew"
+    return [fail("sealed keys", message, mend=mend)]
+
+
+def _default(catalog: ModelCatalog) -> list[Finding]:
+    """What answers where nobody says which model, if the database says so."""
+    default = catalog.default
+    if default is None or default.model.id is None:
+        return []
+    if not default.provider.policy.is_enabled:
+        mend = "name another by `threadwright models set-default`, or enable its provider"
+        message = f"{default.reference} cannot answer: its provider is disabled"
+        return [fail("default model", message, mend=mend)]
+    return [ok("default model", f"{default.reference} answers where nobody says which")]
+
+
+async def stored_default(settings: Settings) -> str | None:
+    """The default of the database, which goes before that of the settings; None: there is none."""
+    if settings.database.url is None:
+        return None
+    stored = await _read_stored(settings, settings.database.url.reveal())
+    default = stored[0].default if stored else None
+    return default.reference if default is not None and default.model.id is not None else None
 
 
 def _bots(settings: Settings, catalog: ModelCatalog) -> list[Finding]:

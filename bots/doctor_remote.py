@@ -6,6 +6,7 @@ from typing import Final
 import httpx
 
 from bots.doctor_local import clock_findings
+from bots.doctor_providers import stored_default
 from bots.finding import Finding, fail, ok, warn
 from config.address import masked_address
 from config.settings import ModelProvider, ModelSettings, Settings
@@ -64,6 +65,8 @@ async def check_model(settings: Settings) -> list[Finding]:
     """Check that the provider answers and takes the key, by listing its models."""
     model = settings.model
     if model.provider is ModelProvider.DEMO or model.base_url is None:
+        if default := await stored_default(settings):
+            return [ok("model", f"none in the settings; {default} of the database answers")]
         mend = (
             "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL to a compatible server, "
             "for a real one; one in the database is tried out by `threadwright providers test`"

@@ -51,6 +51,10 @@ class Vault:
         """The id of the key that seals; None: there is none."""
         return self._key_id
 
+    def knows(self, key_id: str) -> bool:
+        """Whether the key with this id is one of today's, so that what it sealed can be opened."""
+        return key_id in self._ciphers
+
     def seal(self, text: str, context: tuple[str, ...]) -> Sealed:
         """Seal a text for its place: table, row, column. Raises SecretKeyMissing."""
         if self._key_id is None:

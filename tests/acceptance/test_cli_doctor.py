@@ -185,6 +185,10 @@ async def test_enabled_providers_of_the_database_are_asked_for_their_models(
     await add_provider(pool, "off", "http://127.0.0.1:9/v1", "sk-hush")
     off = await Catalog(pool, None).update_provider("off", {"enabled": False})
     assert not isinstance(off, Rejection)
+    catalog = Catalog(pool, Vault(Secret(SECRET_KEY)))
+    own = {"user_key_allowed": True, "central_key_fallback": True}
+    assert not isinstance(await catalog.update_provider("harbour", own), Rejection)
+    assert await catalog.set_user_key("harbour", "slack:T1:U1", "sk-own") is None
     found = await doctor(DATABASE_URL=database_url, THREADWRIGHT_SECRET_KEY=SECRET_KEY)
     assert {finding["message"]: finding["status"] for finding in found["provider"]} == {
         "away: no answer from http://127.0.0.1:9/v1 (ConnectError)": "fail",
@@ -195,6 +199,33 @@ async def test_enabled_providers_of_the_database_are_asked_for_their_models(
     assert "hush" not in str(found)
     other = await doctor(DATABASE_URL=database_url, THREADWRIGHT_SECRET_KEY="another " + SECRET_KEY)
     assert "cannot be read" in other["provider"][0]["message"]
+    (sealed,) = other["sealed keys"]
+    assert sealed["status"] == "fail"
+    assert "5 secrets of providers and 1 keys of people cannot be opened" in sealed["message"]
+    assert Vault(Secret(SECRET_KEY)).key_id in sealed["message"]
+    assert "sealed keys" not in found
+    (model,) = found["model"]
+    assert model["message"] == "none in the settings; harbour:wren-1 of the database answers"
+    assert found["default model"][0]["status"] == "ok"
+    assert not isinstance(await catalog.update_provider("harbour", {"enabled": False}), Rejection)
+    silent = await doctor(DATABASE_URL=database_url, THREADWRIGHT_SECRET_KEY=SECRET_KEY)
+    assert silent["default model"][0]["status"] == "fail"
+
+
+async def test_providers_file_that_no_start_could_read_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    for text, told in (
+        (None, "cannot be read"),
+        ("[providers.a]\nwire='soap'", f"{file}:2"),
+        ("[providers.a]\nwire='responses'\napi_key_env='HARBOUR_KEY'", f"{file}:3"),
+    ):
+        if text is not None:
+            file.write_text(text)
+        found = await doctor(THREADWRIGHT_PROVIDERS_FILE=str(file))
+        (finding,) = found["providers file"]
+        assert (finding["status"], told in finding["message"]) == ("fail", True), finding
+    found = await doctor(THREADWRIGHT_PROVIDERS_FILE=str(file), HARBOUR_KEY="k")
+    assert found["providers file"][0]["status"] == "ok"
 
 
 async def test_bot_that_asks_for_a_model_that_there_is_not_is_found(
