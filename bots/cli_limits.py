@@ -26,6 +26,7 @@ DEFAULT: Final = "default"
 ORGANIZATION: Final = LimitScope.ORGANIZATION.value
 PERIOD: Final = "period"
 NAME_LENGTH_MAX: Final = 400
+UNPRICED_SHOWN_MAX: Final = 10
 MICROS_MAX: Final = 2**63 - 1
 T = TypeVar("T", str, tuple[str, ...])
 
@@ -65,7 +66,8 @@ def limit_commands(run: Run) -> click.Group:
         )
         run(environ, lambda settings: with_organization(settings, organization, work))
 
-    @limits.command("set")
+    # An amount below 0 is told as such, not as an option that there is not.
+    @limits.command("set", context_settings={"ignore_unknown_options": True})
     @click.argument("scope", type=click.Choice([DEFAULT, ORGANIZATION, *SUBJECTS, PERIOD]))
     @click.argument("words", nargs=-1, required=True, metavar="[SUBJECT] AMOUNT")
     @organization_option
@@ -184,6 +186,7 @@ async def _change(
 ) -> None:
     await limits_of(pool, organization_id).change_policy(**changes)
     click.echo(told)
+    await _warn_of_unpriced(pool)
 
 
 async def _set(
@@ -202,6 +205,22 @@ async def _set(
         mend = f"make it with `threadwright groups add {subject} IDENTITY`"
         raise OperatorError(f"there is no group {subject!r}", mend=mend)
     click.echo(told)
+    await _warn_of_unpriced(pool)
+
+
+async def _warn_of_unpriced(pool: "Pool") -> None:
+    """Say which models cost nothing as far as limits are concerned."""
+    from engine.store.catalog import Catalog
+
+    enabled = [each for each in await Catalog(pool).list_models() if each.spec.enabled]
+    unpriced = [each.reference for each in enabled if each.spec.input_price is None]
+    if not enabled:
+        unpriced = ["that of the settings"]
+    if unpriced:
+        shown = ", ".join(unpriced[:UNPRICED_SHOWN_MAX])
+        more = len(unpriced) - UNPRICED_SHOWN_MAX
+        shown += f" and {more} more" if more > 0 else ""
+        click.echo(f"Models without a price never count towards a limit: {shown}.", err=True)
 
 
 async def _clear(
@@ -234,6 +253,7 @@ async def _show(pool: "Pool", organization_id: OrganizationId) -> None:
     ]
     click.echo(_standing(policy))
     click.echo("\n".join(table_lines(("scope", "subject", "limit"), rows, texts=2)))
+    await _warn_of_unpriced(pool)
 
 
 async def _show_status(

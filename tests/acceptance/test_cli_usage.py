@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+from engine.store.catalog import Catalog
 from engine.store.pool import Pool
 from tests.store.story import sql
 
@@ -80,6 +81,18 @@ async def test_limits_and_groups_are_set_shown_and_cleared(database_url: str, po
     assert "Limits are off" in done(database_url, "limits", "show")
 
 
+async def test_models_that_never_count_are_told_with_limits(database_url: str, pool: Pool) -> None:
+    ended = threadwright(database_url, "limits", "set", "default", "5")
+    assert "never count towards a limit: that of the settings" in ended.stderr
+    catalog = Catalog(pool)
+    await catalog.create_provider({"name": "harbour", "wire": "responses"})
+    priced = {"input_price": 0, "output_price": 1}
+    for name, fields in (("a", priced), ("b", {}), ("c", {"enabled": False})):
+        await catalog.create_model("harbour", {"name": name, "context_limit": 9000, **fields})
+    told = threadwright(database_url, "limits", "show").stderr
+    assert told == "Models without a price never count towards a limit: harbour:b.\n"
+
+
 async def test_usage_is_a_table_or_a_csv_that_runs_nothing(database_url: str, pool: Pool) -> None:
     assert done(database_url, "usage") == "No model was asked in this time.\n"
     costs: list[tuple[Any, str]] = [
@@ -115,6 +128,7 @@ async def test_wrong_usage_is_said(database_url: str) -> None:
         (("limits", "set", "user", "5"), "user needs to be told which"),
         (("limits", "set", "default", "ada", "5"), "default takes no subject"),
         (("limits", "set", "default", "five"), "not an amount"),
+        (("limits", "set", "default", "-1"), "'-1' is not an amount between 0"),
         (("limits", "set", "period", "year"), "day, week, month"),
         (("limits", "clear", "user"), "user needs to be told which"),
         (("usage", "--since", "yesterday"), "2026-12-31 or 2026-12-31T08:00:00Z"),
