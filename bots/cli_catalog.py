@@ -43,6 +43,8 @@ def made(outcome: "Made | Rejection", mend: str = "see `threadwright providers l
     if outcome.reason is RejectionReason.SECRET_KEY_MISSING:
         what, _, mend = outcome.sentence.partition("; ")
         raise OperatorError(what, mend=mend)
+    if outcome.reason is RejectionReason.INVALID:
+        mend = "mend that and run it again; --help tells what there is"
     raise OperatorError(outcome.sentence, mend=mend)
 
 

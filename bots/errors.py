@@ -17,7 +17,7 @@ class OperatorError(Exception):
     """A command cannot go on, and a person can mend it. Shown without a traceback."""
 
     def __init__(self, what: str, *, mend: str) -> None:
-        super().__init__(f"{what}; {mend}")
+        super().__init__(f"{what.rstrip('. ')}; {mend}")
         self.what = what
         self.mend = mend
 

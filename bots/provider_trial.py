@@ -76,4 +76,6 @@ async def _ask(catalog: ModelCatalog, choice: Choice) -> None:
 
 
 def _told(error: ChatError) -> str:
-    return error.message + (f" ({error.detail})" if error.detail else "")
+    if not error.detail:
+        return error.message
+    return f"{error.message.rstrip('.')} ({error.detail.rstrip('.')})"

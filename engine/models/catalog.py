@@ -132,6 +132,10 @@ class ModelCatalog:
         if model is None and provider.template is not None:
             model = _like(provider.template, name or provider.template.name)
         if model is None:
+            if not name:
+                return _config_error(
+                    f"The provider {provider.name} has no model that may be asked."
+                )
             return self._unknown(f"{provider.name}:{name}")
         return _if_enabled(Choice(provider=provider, model=model))
 

@@ -87,6 +87,7 @@ async def test_provider_and_model_are_added_tried_and_removed(
     refused = await cli("providers", "test", "harbour")
     assert (refused.code, len(model.requests)) == (1, 1)
     assert "has been disabled" in refused.err
+    assert ".;" not in refused.err
     await cli.did("providers", "remove", "harbour", "--yes")
     assert await cli.did("models", "list") == ""
 
@@ -129,6 +130,7 @@ async def test_what_is_wrong_is_one_line_that_says_how_to_mend_it(cli: Cli) -> N
     ]
     assert [(done.code, done.err.count("\n")) for done in wrong] == [(1, 1)] * len(wrong)
     assert "set THREADWRIGHT_SECRET_KEY" in wrong[1].err
+    assert wrong[0].err.endswith("; mend that and run it again; --help tells what there is\n")
 
 
 async def test_default_moves_and_people_have_keys(cli: Cli, pool: Pool) -> None:

@@ -94,6 +94,11 @@ def test_disabled_provider_says_so(reference: str) -> None:
     assert error.message.startswith("The Closed provider has been disabled.")
 
 
+def test_provider_without_a_model_says_so() -> None:
+    error = error_of(ModelCatalog([provider("bare")]).resolve("bare:"))
+    assert error.message == "The provider bare has no model that may be asked."
+
+
 def test_disabled_model_says_so() -> None:
     for reference in ("half:gone", "gone"):
         error = error_of(CATALOG.resolve(reference))
