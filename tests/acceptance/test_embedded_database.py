@@ -25,6 +25,19 @@ async def test_any_folder_will_do_and_keeps_its_data(tmp_path: Path, name: str) 
     assert all(name in line for line in lines)
 
 
+async def test_a_server_that_runs_is_joined_without_a_word_or_an_error(tmp_path: Path) -> None:
+    lines: list[str] = []
+    async with (
+        embedded_database(str(tmp_path), lines.append) as first,
+        embedded_database(str(tmp_path), lines.append) as second,
+    ):
+        assert first == second
+        assert len(lines) == 1
+    async with embedded_database(str(tmp_path), lines.append):
+        assert len(lines) == 2
+    assert "ERROR" not in (tmp_path / "postgres" / "log").read_text()
+
+
 async def test_a_killed_process_does_not_keep_the_server_running(tmp_path: Path) -> None:
     """What it left behind is used again, and stopped with whoever is last."""
     code = (
