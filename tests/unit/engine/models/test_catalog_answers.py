@@ -31,7 +31,7 @@ def test_an_unknown_model_is_told_with_those_that_there_are() -> None:
     assert catalog(10).resolve("x") == error(f"There is no model x. There is: {eight} and 2 more.")
     assert catalog(0).resolve("x") == error("There is no model x. No model is configured.")
     assert catalog(0).resolve("harbour:") == error(
-        "There is no model harbour:. No model is configured."
+        "The provider harbour has no model that may be asked."
     )
     assert catalog(0).resolve(None) == error("No model is configured.")
 
