@@ -222,7 +222,7 @@ def _value(field: Field, raw: Any) -> Any:
         case FieldKind.NUMBER | FieldKind.INTEGER:
             return _number(field, str(raw).strip())
         case FieldKind.BOOLEAN:
-            return raw if isinstance(raw, bool) else str(raw).lower() in ("true", "yes", "1", "on")
+            return str(raw).lower() in ("true", "yes", "1", "on")
         case FieldKind.CHOICE:
             return _chosen(field, raw)
         case FieldKind.CHOICES:

@@ -115,5 +115,13 @@ def test_a_yes_may_be_written_in_four_ways(typed: Any, meant: Any) -> None:
 def test_one_of_many_choices_may_come_alone() -> None:
     field = field_of({"type": "array", "items": {"enum": ["n", 2]}})
     asked = Form(question="?", kind=FormKind.MODAL, fields=(field,))
-    for typed, meant in (("n", ["n"]), (["n", "2"], ["n", 2])):
+    for typed, meant in (("n", ["n"]), (2, [2]), (["n", "2"], ["n", 2])):
         assert answer_of_fields(asked, {"which_gate": typed}) == ({"which_gate": meant}, {})
+
+
+def test_a_property_without_a_schema_is_a_field_of_text() -> None:
+    odd: Any = {"properties": {"a": True, "b": 7}}
+    assert form(odd).fields == (
+        Field(name="a", label="A", kind=FieldKind.TEXT),
+        Field(name="b", label="B", kind=FieldKind.TEXT),
+    )

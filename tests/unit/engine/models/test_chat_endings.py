@@ -132,3 +132,10 @@ def test_no_more_is_held_back_than_may_be_a_tag(cut: int) -> None:
     assert tags.is_settled is False
     assert tags.end() == ((held, "") if cut < len("</think>") else ("", ""))
     assert tags.end() == ("", "")
+
+
+def test_half_a_character_in_arguments_is_replaced() -> None:
+    call = r'{"function": {"name": "look", "arguments": "\ud83d"}}'
+    odd = f'{{"choices": [{{"delta": {{"tool_calls": [{call}]}}}}]}}'
+    (made,) = decoded(event(odd.encode()))[1].tool_calls
+    assert made.args == "\ufffd"
