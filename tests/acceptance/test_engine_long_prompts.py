@@ -134,7 +134,7 @@ async def test_the_threshold_of_a_configured_model_counts(
         )
         assert isinstance(provider, ProviderInfo), provider
         for name, threshold in (("never", 100), ("soon", 50)):
-            entry = {"name": name, "context_limit": 1000, "compaction_threshold": threshold}
+            entry = {"name": name, "context_limit": 1024, "compaction_threshold": threshold}
             assert isinstance(await catalog.create_model("harbour", entry), ModelInfo)
         for name, count in (("never", 0), ("soon", 1)):
             chat_id = await replica.chat("Where is the keeper?", model=f"harbour:{name}")
