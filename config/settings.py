@@ -142,7 +142,8 @@ class ModelSettings:
         "Model for titles and summaries, as `provider:model` or by its name; empty means the bot's.",
     )
     show_reasoning: bool = setting(
-        False, "Whether the console and the API show what a model thought before it answered."
+        default=False,
+        doc="Whether the console and the API show what a model thought before it answered.",
     )
     context_limit: int = setting(
         128_000, "Context window in tokens.", at_least=1024, at_most=100_000_000
