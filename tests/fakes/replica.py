@@ -293,14 +293,19 @@ class Watcher:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while not met(self):
-                    event = await anext(self.follower)
-                    self.events.append(event)
-                    self.chat.apply(event)
+                    self._take(await anext(self.follower))
         except TimeoutError:
             raise AssertionError(f"it did not come: {self.events[-20:]}") from None
 
+    def _take(self, event: Event) -> None:
+        self.events.append(event)
+        self.chat.apply(event)
+
     async def until_status(self, status: ShownStatus) -> None:
-        """Take events until the newest one tells of this status."""
+        """Take events until the newest one tells of this status, and all that came along with it.
+
+        A state that is told anew says its status first and its messages after it.
+        """
         await self.until(
             lambda seen: (
                 bool(seen.events)
@@ -308,6 +313,8 @@ class Watcher:
                 and seen.events[-1].status is status
             )
         )
+        while self.follower._ready:
+            self._take(await anext(self.follower))
 
     async def until_text(self, text: str) -> None:
         """Take events until the preview says so much."""
