@@ -301,14 +301,14 @@ class Engine:
     # -- notifications ---------------------------------------------------------------------------
 
     async def claim_notifications(
-        self, platform: str, installation: str, *, claim: UUID, limit: int, seconds: float
+        self, platform: str, *, claim: UUID, limit: int, seconds: float
     ) -> Sequence[Notification]:
-        """Take what owners of an installation's chats are to be told, for so long, oldest first.
+        """Take what owners of a platform's chats are to be told, for so long, oldest first.
 
         What became of each is told to `notifications`, under the same claim.
         """
         return await self.notifications.claim_ready(
-            platform, installation, claim=claim, limit=limit, seconds=seconds
+            platform, claim=claim, limit=limit, seconds=seconds
         )
 
     # -- the inbox -------------------------------------------------------------------------------

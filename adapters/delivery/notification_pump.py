@@ -26,16 +26,11 @@ _LEASE_USED: Final = 0.8
 
 
 class Notifier(Protocol):
-    """One installation of a platform as a place to tell owners things. Failures are SurfaceErrors."""
+    """A platform as a place to tell owners things. Failures are SurfaceErrors."""
 
     @property
     def platform(self) -> str:
         """The platform's name."""
-        ...
-
-    @property
-    def installation(self) -> str:
-        """The installation whose owners are told."""
         ...
 
     async def send(self, notification: Notification) -> bool:
@@ -45,7 +40,7 @@ class Notifier(Protocol):
 
 
 class NotificationPump:
-    """Sends the notifications of one installation until it is drained."""
+    """Sends the notifications of one platform until it is drained."""
 
     def __init__(
         self,
@@ -83,7 +78,6 @@ class NotificationPump:
             async with asyncio.timeout(self._lease_seconds):
                 claimed = await self._engine.claim_notifications(
                     self._notifier.platform,
-                    self._notifier.installation,
                     claim=claim,
                     limit=AT_ONCE,
                     seconds=self._lease_seconds,

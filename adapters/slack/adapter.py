@@ -1,7 +1,6 @@
-"""Slack as one part of a process: hears, answers and delivers for one installation until it is drained."""
+"""Slack as one part of a process: hears, answers and delivers for all its apps until it is drained."""
 
 import asyncio
-import logging
 
 import aiohttp
 from aiohttp import web
@@ -9,35 +8,27 @@ from aiohttp import web
 from adapters.contract import ChatDefaults
 from adapters.delivery.notification_pump import NotificationPump
 from adapters.delivery.pump import DeliveryPump
-from adapters.errors import SurfaceError
-from adapters.slack.client import SlackClient, web_client
+from adapters.slack.app import SlackApp
 from adapters.slack.courtesy import Courtesies
+from adapters.slack.desk import House
 from adapters.slack.forms import FormDesk
-from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbox_worker import InboxWorker
 from adapters.slack.intent_handler import IntentHandler
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
-from adapters.slack.people import People
 from adapters.slack.questions import MayAnswer, anybody_may_answer
-from adapters.slack.receiver import HttpDoor, SlackReceiver
-from adapters.slack.sockets import SocketMode
 from adapters.slack.surface import SlackSurface
+from adapters.slack.workspaces import AllWorkspaces
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
 from engine.api import Engine
 
-logger = logging.getLogger(__name__)
-
-IDENTIFY_SECONDS_MIN = 1.0
-IDENTIFY_SECONDS_MAX = 60.0
-
 
 class SlackAdapter:
-    """Serves the workspace of one bot token.
+    """Serves the app of the settings.
 
     `run` runs until `drain`; `routes` are for the web server and answer 503 until Slack has told who
-    we are. With an app-level token it listens on sockets, with a signing secret over HTTP.
+    we are.
     """
 
     def __init__(
@@ -50,19 +41,21 @@ class SlackAdapter:
         may_answer: MayAnswer = anybody_may_answer,
         notifications: NotificationsSettings | None = None,
     ) -> None:
-        if settings.bot_token is None:
-            raise ValueError("Slack needs a bot token")
         self._engine = engine
         self._settings = settings
         self._delivery = delivery
-        self._defaults = defaults or ChatDefaults()
-        self._may_answer = may_answer
         self._notifications = notifications or NotificationsSettings()
-        self._bot_token = settings.bot_token
-        self._receiver: SlackReceiver | None = None
-        self._sockets: SocketMode | None = None
-        self._pump: DeliveryPump | None = None
+        self._apps = (SlackApp(settings),)
+        self._workspaces = AllWorkspaces()
         self._courtesies = Courtesies()
+        self._house = House(
+            engine=engine,
+            settings=settings,
+            defaults=defaults or ChatDefaults(),
+            may_answer=may_answer,
+            spawn=self._courtesies.spawn,
+        )
+        self._pump: DeliveryPump | None = None
         self._ready = asyncio.Event()
         self._draining = asyncio.Event()
         self._ended = asyncio.Event()
@@ -71,10 +64,8 @@ class SlackAdapter:
 
     @property
     def is_connected(self) -> bool:
-        """Whether Slack can reach us, as far as we can tell."""
-        if self._receiver is None:
-            return False
-        return self._sockets is None or self._sockets.is_connected
+        """Whether Slack can reach every app, as far as we can tell."""
+        return all(app.is_connected for app in self._apps)
 
     @property
     def deliveries_held(self) -> int:
@@ -83,10 +74,7 @@ class SlackAdapter:
 
     def routes(self) -> list[web.RouteDef]:
         """The routes that Slack posts to; none without a signing secret."""
-        if self._settings.signing_secret is None:
-            return []
-        secret = self._settings.signing_secret.reveal()
-        return HttpDoor(secret, lambda: self._receiver).routes()
+        return [route for app in self._apps for route in app.routes()]
 
     def start(self) -> None:
         """Run in a task of its own; `drain` ends it."""
@@ -108,7 +96,7 @@ class SlackAdapter:
             async with aiohttp.ClientSession() as session:
                 await self._run(session)
         finally:
-            self._receiver = None
+            self._close_apps()
             self._ended.set()
             self._ready.set()
 
@@ -121,47 +109,42 @@ class SlackAdapter:
             await self._task
 
     async def _run(self, session: aiohttp.ClientSession) -> None:
-        clock = asyncio.get_running_loop().time
-        api_url = self._settings.api_url
-        sdk = web_client(self._bot_token.reveal(), api_url=api_url, session=session)
-        client = SlackClient(sdk)
-        identity = await self._identify(client)
-        if identity is None:
+        if not await self._open_apps(session):
             return
-        surface = SlackSurface(client, edit_interval_ms_min=self._settings.edit_interval_ms_min)
+        surface = SlackSurface(
+            self._workspaces, edit_interval_ms_min=self._settings.edit_interval_ms_min
+        )
         pump = self._pump = DeliveryPump(self._engine, surface, MrkdwnRenderer(), self._delivery)
-        intents = IntentHandler(
-            self._engine,
-            client,
-            People(client, clock=clock),
-            identity=identity,
-            settings=self._settings,
-            defaults=self._defaults,
-            may_answer=self._may_answer,
-            spawn=self._courtesies.spawn,
-        )
+        intents = IntentHandler(self._house, self._workspaces)
         worker = InboxWorker(self._engine, intents, self._delivery)
-        receiver = SlackReceiver(
-            self._engine,
-            identity=identity,
-            forms=FormDesk(self._engine, client, identity, self._may_answer),
-            stop_reaction=self._settings.stop_reaction,
-            spawn=self._courtesies.spawn,
-        )
-        if self._settings.app_token is not None:
-            token = self._settings.app_token.reveal()
-            self._sockets = SocketMode(receiver.app, token, sdk, clock=clock)
-        self._receiver = receiver
-        notifier = SlackNotifier(
-            client, installation=identity.team_id, notify=self._settings.notify
-        )
         notices = NotificationPump(
             self._engine,
-            notifier,
+            SlackNotifier(self._workspaces, notify=self._settings.notify),
             self._delivery,
             poll_seconds=self._notifications.poll_seconds,
         )
         await self._run_parts(worker, pump, notices)
+
+    async def _open_apps(self, session: aiohttp.ClientSession) -> bool:
+        """Open every app. False when drained before Slack has told who we are."""
+        for app in self._apps:
+            workspaces = await app.find_workspaces(session, self._draining)
+            if workspaces is None:
+                return False
+            self._workspaces.add(app.name, workspaces)
+            app.open(
+                self._engine,
+                workspaces,
+                session,
+                forms=FormDesk(self._engine, self._house.may_answer),
+                spawn=self._courtesies.spawn,
+                clock=asyncio.get_running_loop().time,
+            )
+        return True
+
+    def _close_apps(self) -> None:
+        for app in self._apps:
+            app.close()
 
     async def _run_parts(
         self, worker: InboxWorker, pump: DeliveryPump, notices: NotificationPump
@@ -170,16 +153,13 @@ class SlackAdapter:
             noticing = tasks.create_task(notices.run(), name="slack notices")
             working = tasks.create_task(worker.run(), name="slack inbox")
             pumping = tasks.create_task(pump.run(), name="slack pump")
-            listening: asyncio.Task[None] | None = None
-            if self._sockets is not None:
-                listening = tasks.create_task(self._sockets.run(), name="slack sockets")
-                tasks.create_task(self._tell_when_connected(self._sockets))
-            else:
-                self._ready.set()
+            sockets = [app.sockets for app in self._apps if app.sockets is not None]
+            listening = [tasks.create_task(s.run(), name="slack sockets") for s in sockets]
+            waiting = tasks.create_task(self._tell_when_connected())
             await self._draining.wait()
-            self._receiver = None
-            if listening is not None:
-                listening.cancel()
+            self._close_apps()
+            for listener in (*listening, waiting):
+                listener.cancel()
             worker.drain()
             await working
             pump.drain()
@@ -187,33 +167,9 @@ class SlackAdapter:
             await pumping
             await noticing
             await self._courtesies.close()
-            if self._sockets is not None:
-                self._sockets.first_connected.set()
 
-    async def _tell_when_connected(self, sockets: SocketMode) -> None:
-        await sockets.first_connected.wait()
+    async def _tell_when_connected(self) -> None:
+        for app in self._apps:
+            if app.sockets is not None:
+                await app.sockets.first_connected.wait()
         self._ready.set()
-
-    async def _identify(self, client: SlackClient) -> SlackIdentity | None:
-        """Ask Slack who we are until it tells; None when drained before."""
-        delay = IDENTIFY_SECONDS_MIN
-        while not self._draining.is_set():
-            try:
-                who = await client.identify()
-            except SurfaceError as error:
-                logger.warning(
-                    "Slack does not say who we are",
-                    extra={"action": "slack_not_identified", "code": error.code},
-                )
-            else:
-                return SlackIdentity(
-                    team_id=str(who["team_id"]),
-                    bot_user_id=str(who["user_id"]),
-                    bot_id=str(who.get("bot_id") or ""),
-                )
-            try:
-                async with asyncio.timeout(delay):
-                    await self._draining.wait()
-            except TimeoutError:
-                delay = min(delay * 2, IDENTIFY_SECONDS_MAX)
-        return None

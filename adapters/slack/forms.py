@@ -5,12 +5,11 @@ from typing import Any
 
 from adapters.errors import SurfaceError
 from adapters.slack.buttons import FormOrigin, OpenPressed, Pressed, origin_of_form, values_of_form
-from adapters.slack.client import SlackClient
 from adapters.slack.form_inputs import errors_of
-from adapters.slack.identity import SlackIdentity
 from adapters.slack.questions import UNKNOWN, MayAnswer, form_of, why_closed
 from adapters.slack.render import form_view, notice_view
 from adapters.slack.wire import Json, text_at
+from adapters.slack.workspaces import Workspace
 from engine.api import Engine, StoreUnavailable
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Author
@@ -20,21 +19,17 @@ logger = logging.getLogger(__name__)
 
 
 class FormDesk:
-    """Opens and checks forms of one installation."""
+    """Opens and checks forms of any installation."""
 
-    def __init__(
-        self, engine: Engine, client: SlackClient, identity: SlackIdentity, may_answer: MayAnswer
-    ) -> None:
+    def __init__(self, engine: Engine, may_answer: MayAnswer) -> None:
         self._engine = engine
-        self._client = client
-        self._identity = identity
         self._may_answer = may_answer
 
-    async def open(self, pressed: OpenPressed, place: Pressed) -> None:
+    async def open(self, workspace: Workspace, pressed: OpenPressed, place: Pressed) -> None:
         """Show the form, or say why not to the person alone. Never raises: they can press again."""
         try:
             action = await self._engine.read_action(pressed.action_id)
-            refusal = self._refusal(action, place.user_id)
+            refusal = self._refusal(workspace, action, place.user_id)
             form = None if action is None else form_of(action)
             view = notice_view(refusal)
             if not refusal and form is not None:
@@ -47,18 +42,18 @@ class FormDesk:
                         message_ts=place.message_ts,
                     ),
                 )
-            await self._client.open_view(place.trigger_id, view)
+            await workspace.client.open_view(place.trigger_id, view)
         except (SurfaceError, StoreUnavailable) as error:
             logger.warning(
                 "form not opened",
                 extra={"action": "slack_form_not_opened", "reason": type(error).__name__},
             )
 
-    async def check(self, payload: Json) -> dict[str, Any]:
+    async def check(self, workspace: Workspace, payload: Json) -> dict[str, Any]:
         """What to answer a submission with: nothing takes it, errors or a notice refuse it."""
         origin = origin_of_form(payload)
         action = None if origin is None else await self._engine.read_action(origin.action_id)
-        if refusal := self._refusal(action, text_at(payload, "user", "id")):
+        if refusal := self._refusal(workspace, action, text_at(payload, "user", "id")):
             return {"response_action": "update", "view": notice_view(refusal)}
         form = None if action is None else form_of(action)
         if form is None:
@@ -68,8 +63,8 @@ class FormDesk:
             return {"response_action": "errors", "errors": errors_of(form, problems)}
         return {}
 
-    def _refusal(self, action: RequiredAction | None, user_id: str) -> str:
+    def _refusal(self, workspace: Workspace, action: RequiredAction | None, user_id: str) -> str:
         if action is None or action.form is None:
             return UNKNOWN
-        by = Author(identity=self._identity.identity_of(user_id))
+        by = Author(identity=workspace.identity.identity_of(user_id))
         return self._may_answer(action, by) or why_closed(action)

@@ -119,7 +119,11 @@ class InboxWorker:
             return
         logger.error("event buried", extra=_about(event, "slack_event_buried"))
         await self._settle(lambda: self._engine.inbox.bury(event.id, error, self._owner))
-        await self._intents.apologise(event)
+        try:
+            await self._intents.apologise(event)
+        except SurfaceError as failure:
+            extra = {"action": "slack_not_told", "code": failure.code}
+            logger.info("not told", extra=extra)
 
     async def _retry(self, event: ClaimedEvent, error: str, delay: float) -> None:
         await self._settle(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from adapters.slack.identity import PLATFORM
+from adapters.slack.identity import PLATFORM, team_of
 from adapters.slack.markup import render_mrkdwn
 from adapters.slack.markup_inline import LABEL_BAR
 from adapters.slack.plain_labels import label_of
@@ -29,7 +29,7 @@ def is_told_of(channel: str, notify: SlackNotify) -> bool:
 
 def user_of(notification: Notification) -> str | None:
     """The owner's id, if they are a person of this workspace."""
-    start = f"{PLATFORM}:{notification.installation}:"
+    start = f"{PLATFORM}:{team_of(notification.installation)}:"
     identity = notification.owner.identity
     user = identity.removeprefix(start)
     return user if identity.startswith(start) and user.isalnum() else None

@@ -14,6 +14,7 @@ from adapters.slack.notices import (
     user_of,
 )
 from adapters.slack.surface import CLOCKS_APART_SECONDS
+from adapters.slack.workspaces import AllWorkspaces
 from config.side_settings import SlackNotify
 from engine.chat.notification import Notification
 
@@ -22,67 +23,71 @@ PAGES_LOOKED_AT_MAX = 10
 
 
 class SlackNotifier:
-    """The notifier of one Slack installation. See adapters.delivery.notification_pump."""
+    """The notifier of all installations. See adapters.delivery.notification_pump."""
 
     platform = PLATFORM
 
-    def __init__(self, client: SlackClient, *, installation: str, notify: SlackNotify) -> None:
-        self._client = client
+    def __init__(self, workspaces: AllWorkspaces, *, notify: SlackNotify) -> None:
+        self._workspaces = workspaces
         self._notify = notify
-        self.installation = installation
 
     async def send(self, notification: Notification) -> bool:
         """Tell the owner, once. False where they are no person of this workspace, or see it anyway."""
         user = user_of(notification)
         if user is None or not is_told_of(notification.channel, self._notify):
             return False
+        client = (await self._workspaces.find(notification.installation)).client
         if self._notify is SlackNotify.MENTION:
-            return await self._mention(notification, user)
-        channel = await self._client.open_direct_message(user)
-        if notification.may_be_sent and await self._is_in(channel, notification):
+            return await _mention(client, notification, user)
+        channel = await client.open_direct_message(user)
+        if notification.may_be_sent and await _is_in(client, channel, notification):
             return True
-        link = await self._link_of(notification)
-        await self._client.post_message(message_arguments(notification, channel=channel, link=link))
+        link = await _link_of(client, notification)
+        await client.post_message(message_arguments(notification, channel=channel, link=link))
         return True
 
-    async def _mention(self, notification: Notification, user: str) -> bool:
-        if not notification.thread:
-            return False
-        if notification.may_be_sent and await self._is_in_thread(notification):
-            return True
-        await self._client.post_message(mention_arguments(notification, user))
+
+async def _mention(client: SlackClient, notification: Notification, user: str) -> bool:
+    if not notification.thread:
+        return False
+    if notification.may_be_sent and await _is_in_thread(client, notification):
         return True
+    await client.post_message(mention_arguments(notification, user))
+    return True
 
-    async def _link_of(self, notification: Notification) -> str | None:
-        """The address of the thread; None where it is gone, which is no reason to say nothing."""
-        if not notification.thread:
-            return None
-        try:
-            return await self._client.permalink(notification.channel, notification.thread)
-        except (Denied, Gone):
-            return None
 
-    async def _is_in(self, channel: str, notification: Notification) -> bool:
-        cursor, oldest = "", _oldest(notification.created_at)
-        for _ in range(PAGES_LOOKED_AT_MAX):
-            messages, cursor = await self._client.history(channel, oldest=oldest, cursor=cursor)
-            if _has(messages, notification):
-                return True
-            if not cursor:
-                break
-        return False
+async def _link_of(client: SlackClient, notification: Notification) -> str | None:
+    """The address of the thread; None where it is gone, which is no reason to say nothing."""
+    if not notification.thread:
+        return None
+    try:
+        return await client.permalink(notification.channel, notification.thread)
+    except (Denied, Gone):
+        return None
 
-    async def _is_in_thread(self, notification: Notification) -> bool:
-        cursor, oldest = "", _oldest(notification.created_at)
-        for _ in range(PAGES_LOOKED_AT_MAX):
-            messages, cursor = await self._client.replies(
-                notification.channel, notification.thread, oldest=oldest, cursor=cursor
-            )
-            if _has(messages, notification):
-                return True
-            if not cursor:
-                break
-        return False
+
+async def _is_in(client: SlackClient, channel: str, notification: Notification) -> bool:
+    cursor, oldest = "", _oldest(notification.created_at)
+    for _ in range(PAGES_LOOKED_AT_MAX):
+        messages, cursor = await client.history(channel, oldest=oldest, cursor=cursor)
+        if _has(messages, notification):
+            return True
+        if not cursor:
+            break
+    return False
+
+
+async def _is_in_thread(client: SlackClient, notification: Notification) -> bool:
+    cursor, oldest = "", _oldest(notification.created_at)
+    for _ in range(PAGES_LOOKED_AT_MAX):
+        messages, cursor = await client.replies(
+            notification.channel, notification.thread, oldest=oldest, cursor=cursor
+        )
+        if _has(messages, notification):
+            return True
+        if not cursor:
+            break
+    return False
 
 
 def _oldest(created_at: datetime) -> str:

@@ -25,10 +25,11 @@ from adapters.slack.buttons import OpenPressed, origin_of_form, place_of_press, 
 from adapters.slack.client import sdk_logger
 from adapters.slack.courtesy import Spawn
 from adapters.slack.forms import FormDesk
-from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.identity import PLATFORM
 from adapters.slack.in_order import InOrder
 from adapters.slack.intake import Dropped, Kept, intake
 from adapters.slack.wire import Json, text_at
+from adapters.slack.workspaces import Workspace, Workspaces
 from engine.api import Engine, InboxEvent, StoreUnavailable
 
 logger = logging.getLogger(__name__)
@@ -41,19 +42,19 @@ _COMMAND_ANSWER = "Mention me in a channel, or write me a direct message."
 
 
 class SlackReceiver:
-    """Takes Slack's deliveries for one installation."""
+    """Takes Slack's deliveries for one app."""
 
     def __init__(
         self,
         engine: Engine,
         *,
-        identity: SlackIdentity,
+        workspaces: Workspaces,
         forms: FormDesk,
         stop_reaction: str,
         spawn: Spawn,
     ) -> None:
         self._engine = engine
-        self._identity = identity
+        self._workspaces = workspaces
         self._forms = forms
         self._stop_reaction = stop_reaction
         self._in_order = InOrder()
@@ -70,12 +71,8 @@ class SlackReceiver:
         )
 
     async def _authorize(self, **_: Any) -> AuthorizeResult:
-        return AuthorizeResult(
-            enterprise_id=None,
-            team_id=self._identity.team_id,
-            bot_id=self._identity.bot_id,
-            bot_user_id=self._identity.bot_user_id,
-        )
+        # Nothing that bolt goes on with asks who we are.
+        return AuthorizeResult(enterprise_id=None, team_id=None)
 
     async def _receive(self, request: AsyncBoltRequest) -> BoltResponse | None:
         """The acknowledgement, or None for what bolt answers by itself."""
@@ -94,41 +91,48 @@ class SlackReceiver:
             return BoltResponse(status=503, body="")
 
     async def _take(self, kind: str, body: Json) -> BoltResponse:
+        workspace = await self._workspaces.sent_to(body)
+        if workspace is None:
+            # Acknowledged, since it would be as unknown the next time.
+            logger.warning("not installed", extra={"action": "slack_not_installed", "kind": kind})
+            return BoltResponse(status=200, body="")
         if kind == "block_actions":
             pressed = press_of(body)
             if isinstance(pressed, OpenPressed):
-                self._spawn(self._forms.open(pressed, place_of_press(body)))
+                self._spawn(self._forms.open(workspace, pressed, place_of_press(body)))
                 return BoltResponse(status=200, body="")
         if kind == "view_submission" and origin_of_form(body) is not None:
-            refusal = await self._forms.check(body)
+            refusal = await self._forms.check(workspace, body)
             if refusal:
                 return BoltResponse(status=200, body=refusal)
         if kind == "block_suggestion":
             return BoltResponse(status=200, body={"options": []})
-        await self._store(body)
+        await self._store(workspace, body)
         return BoltResponse(status=200, body="")
 
-    async def _store(self, body: Json) -> None:
-        match intake(body, self._identity, stop_reaction=self._stop_reaction):
+    async def _store(self, workspace: Workspace, body: Json) -> None:
+        identity = workspace.identity
+        match intake(body, identity, stop_reaction=self._stop_reaction):
             case Dropped(reason=reason):
                 logger.debug("dropped", extra={"action": "slack_event_dropped", "reason": reason})
                 if text_at(body, "event", "type") in _INSTALLATION_ENDED:
                     logger.error("installation ended", extra={"action": "slack_installation_ended"})
             case Kept() as kept:
                 # Bolt and the SDK serve deliveries side by side, however they came.
-                async with self._in_order.turn(kept.thread_key):
-                    await self._engine.receive(self._event_of(kept, body))
+                async with self._in_order.turn(f"{identity.installation}:{kept.thread_key}"):
+                    await self._engine.receive(_event_of(kept, identity.installation, body))
 
-    def _event_of(self, kept: Kept, body: Json) -> InboxEvent:
-        return InboxEvent(
-            platform=PLATFORM,
-            installation=self._identity.team_id,
-            event_key=kept.event_key,
-            message_key=kept.message_key,
-            thread_key=kept.thread_key,
-            kind=kept.kind.value,
-            payload=dict(body),
-        )
+
+def _event_of(kept: Kept, installation: str, body: Json) -> InboxEvent:
+    return InboxEvent(
+        platform=PLATFORM,
+        installation=installation,
+        event_key=kept.event_key,
+        message_key=kept.message_key,
+        thread_key=kept.thread_key,
+        kind=kept.kind.value,
+        payload=dict(body),
+    )
 
 
 class _StoreFirst(AsyncMiddleware):

@@ -8,6 +8,7 @@ from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
 from adapters.slack.limits import PAGE_TEXT_MAX, UPDATES_PER_MINUTE
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
+from adapters.slack.workspaces import AllWorkspaces
 
 CLOCKS_APART_SECONDS = 300.0
 """How far our clock and Slack's may differ when a lost message is looked for."""
@@ -16,12 +17,12 @@ PAGES_LOOKED_AT_MAX = 50
 
 
 class SlackSurface:
-    """Posts, edits and finds messages of one Slack installation."""
+    """Posts, edits and finds messages, in whichever installation a place is."""
 
     platform = PLATFORM
 
-    def __init__(self, client: SlackClient, *, edit_interval_ms_min: int) -> None:
-        self._client = client
+    def __init__(self, workspaces: AllWorkspaces, *, edit_interval_ms_min: int) -> None:
+        self._workspaces = workspaces
         self.limits = SurfaceLimits(
             page_size=PAGE_TEXT_MAX,
             edit_interval_ms_min=edit_interval_ms_min,
@@ -30,24 +31,28 @@ class SlackSurface:
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
         """Post into the thread; Slack keeps the nonce in the message's metadata."""
-        return await self._client.post_message(post_arguments(place, outgoing, nonce))
+        client = await self._client(place)
+        return await client.post_message(post_arguments(place, outgoing, nonce))
 
     async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
         """Replace what the message shows. Its metadata stays."""
-        await self._client.update_message(edit_arguments(ref, outgoing))
+        client = await self._client(ref.place)
+        await client.update_message(edit_arguments(ref, outgoing))
 
     async def delete(self, ref: MessageRef) -> None:
         """Take the message back."""
-        await self._client.delete_message(ref.place.channel, ref.message_id)
+        client = await self._client(ref.place)
+        await client.delete_message(ref.place.channel, ref.message_id)
 
     async def find(self, place: Place, nonce: UUID, *, since: datetime | None) -> str | None:
         """Look through the thread from shortly before `since` on; all of it where that is None."""
         oldest = "0"
         if since is not None:
             oldest = f"{max(0.0, since.timestamp() - CLOCKS_APART_SECONDS):.6f}"
+        client = await self._client(place)
         cursor, wanted = "", str(nonce)
         for _ in range(PAGES_LOOKED_AT_MAX):
-            messages, cursor = await self._client.replies(
+            messages, cursor = await client.replies(
                 place.channel, place.thread, oldest=oldest, cursor=cursor
             )
             for message in messages:
@@ -56,3 +61,6 @@ class SlackSurface:
             if not cursor:
                 break
         return None
+
+    async def _client(self, place: Place) -> SlackClient:
+        return (await self._workspaces.find(place.installation)).client

@@ -60,13 +60,13 @@ class Notifications:
         return await self._settle("put_text", notification_id, claim, encode_text(text))
 
     async def claim_ready(
-        self, platform: str, installation: str, *, claim: UUID, limit: int, seconds: float
+        self, platform: str, *, claim: UUID, limit: int, seconds: float
     ) -> tuple[Notification, ...]:
-        """Take up to `limit` of an installation that can be sent, for so long, oldest first."""
+        """Take up to `limit` of a platform that can be sent, for so long, oldest first."""
         rows = await self._pool.fetch(
-            query("notifications.claim_ready"), platform, installation, claim, limit, seconds
+            query("notifications.claim_ready"), platform, claim, limit, seconds
         )
-        return tuple(_notification_of(row, installation) for row in rows)
+        return tuple(_notification_of(row) for row in rows)
 
     async def mark_sending(self, notification_id: int, claim: UUID) -> bool:
         """Note that the platform is called now. After this the outcome is unknown."""
@@ -113,13 +113,13 @@ def _wordless_of(row: Row) -> WordlessNotification:
     )
 
 
-def _notification_of(row: Row, installation: str) -> Notification:
+def _notification_of(row: Row) -> Notification:
     return Notification(
         id=row["id"],
         chat_id=row["chat_id"],
         kind=NotificationKind(row["kind"]),
         owner=decode_json(row["owner"], Author),
-        installation=installation,
+        installation=row["installation"],
         channel=row["channel"],
         thread=row["thread"] or "",
         title=decode_optional_text(row["title"]) or "",

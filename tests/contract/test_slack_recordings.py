@@ -1,5 +1,6 @@
 """Real payloads through the receiver: none is a fault, and each is handled as its index says."""
 
+import asyncio
 import json
 import re
 import time
@@ -21,9 +22,11 @@ from adapters.slack.forms import FormDesk
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import mentions_us
 from adapters.slack.intake import EventKind
+from adapters.slack.people import People
 from adapters.slack.questions import anybody_may_answer
 from adapters.slack.receiver import HttpDoor, SlackReceiver
 from adapters.slack.translate import Ignore, Intent, StartOrSend, translate
+from adapters.slack.workspaces import OneWorkspace, Workspace
 from engine.api import ClaimedEvent, Engine
 from engine.chat.content import FilePart, text_of
 from engine.store.pool import Pool
@@ -96,15 +99,17 @@ class Door:
         """Post it as Slack would have, and return the acknowledgement."""
         identity = identity_of(recording)
         sdk = web_client("xoxb-1", api_url="http://127.0.0.1:9/", session=self.session)
-        forms = FormDesk(self.engine, SlackClient(sdk), identity, anybody_may_answer)
+        client = SlackClient(sdk)
+        people = People(client, clock=asyncio.get_running_loop().time)
+        workspace = Workspace(identity=identity, client=client, people=people)
 
         def refuse(_: Courtesy) -> None:
             raise AssertionError("no recording opens a form of ours")
 
         receiver = SlackReceiver(
             self.engine,
-            identity=identity,
-            forms=forms,
+            workspaces=OneWorkspace(workspace),
+            forms=FormDesk(self.engine, anybody_may_answer),
             stop_reaction="octagonal_sign",
             spawn=refuse,
         )

@@ -78,13 +78,12 @@ async def test_claim_has_one_holder_until_it_ends(machine: ChatMachine, pool: Po
     assert await rows.put_text(item.id, OTHER, "In time.")
 
 
-async def test_words_are_claimed_by_their_installation(machine: ChatMachine, pool: Pool) -> None:
+async def test_words_are_claimed_by_their_platform(machine: ChatMachine, pool: Pool) -> None:
     await ready(machine, pool)
     rows = Notifications(pool)
-    for platform, installation in (("slack", "T"), ("slack", "T2"), ("discord", "T1")):
-        found = await rows.claim_ready(platform, installation, claim=OTHER, limit=9, seconds=60)
-        assert found == ()
-    (item,) = await rows.claim_ready("slack", "T1", claim=OTHER, limit=9, seconds=60)
+    for platform in ("slac", "discord"):
+        assert await rows.claim_ready(platform, claim=OTHER, limit=9, seconds=60) == ()
+    (item,) = await rows.claim_ready("slack", claim=OTHER, limit=9, seconds=60)
     assert (item.text, item.title, item.owner) == ("It is done.", "hello", ADA)
     assert (item.installation, item.channel) == ("T1", "#harbour")
     assert item.thread
@@ -96,28 +95,28 @@ async def test_sender_that_did_not_come_back_leaves_its_fate_unknown(
 ) -> None:
     notification_id = await ready(machine, pool)
     rows = Notifications(pool)
-    (first,) = await rows.claim_ready("slack", "T1", claim=CLAIM, limit=9, seconds=60)
+    (first,) = await rows.claim_ready("slack", claim=CLAIM, limit=9, seconds=60)
     assert await rows.mark_sending(notification_id, CLAIM)
     await lapse(pool)
     assert not await rows.mark_sending(notification_id, CLAIM)
-    (second,) = await rows.claim_ready("slack", "T1", claim=OTHER, limit=9, seconds=60)
+    (second,) = await rows.claim_ready("slack", claim=OTHER, limit=9, seconds=60)
     assert (second.may_be_sent, second.nonce) == (True, first.nonce)
     assert not await rows.mark_sent(notification_id, CLAIM)
     assert await rows.mark_sent(notification_id, OTHER)
     await lapse(pool)
-    assert await rows.claim_ready("slack", "T1", claim=CLAIM, limit=9, seconds=60) == ()
+    assert await rows.claim_ready("slack", claim=CLAIM, limit=9, seconds=60) == ()
 
 
 async def test_what_was_let_go_comes_back_in_its_time(machine: ChatMachine, pool: Pool) -> None:
     notification_id = await ready(machine, pool)
     rows = Notifications(pool)
     for is_unsent in (True, False):
-        await rows.claim_ready("slack", "T1", claim=CLAIM, limit=9, seconds=60)
+        await rows.claim_ready("slack", claim=CLAIM, limit=9, seconds=60)
         assert await rows.mark_sending(notification_id, CLAIM)
         assert await rows.release(notification_id, CLAIM, seconds=60, is_unsent=is_unsent)
-        assert await rows.claim_ready("slack", "T1", claim=OTHER, limit=9, seconds=60) == ()
+        assert await rows.claim_ready("slack", claim=OTHER, limit=9, seconds=60) == ()
         await lapse(pool)
-        (item,) = await rows.claim_ready("slack", "T1", claim=OTHER, limit=9, seconds=60)
+        (item,) = await rows.claim_ready("slack", claim=OTHER, limit=9, seconds=60)
         assert item.may_be_sent is not is_unsent
         await lapse(pool)
 
@@ -128,7 +127,7 @@ async def test_old_ones_are_dropped_and_then_removed(machine: ChatMachine, pool:
     assert await rows.clean_up() == 0
     await sql(pool, "UPDATE notifications SET created_at = now() - interval '2 days'")
     assert await rows.clean_up() == 1
-    assert await rows.claim_ready("slack", "T1", claim=CLAIM, limit=9, seconds=60) == ()
+    assert await rows.claim_ready("slack", claim=CLAIM, limit=9, seconds=60) == ()
     await sql(pool, "UPDATE notifications SET done_at = now() - interval '8 days'")
     assert await rows.clean_up() == 1
     async with pool.session() as connection:

@@ -32,30 +32,30 @@ ORDER BY claimed.id
 UPDATE notifications SET text = $3, state = 'ready', attempts = 0, claimed_by = NULL, claimed_until = NULL
 WHERE id = $1 AND claimed_by = $2 AND state = 'new'
 
--- name: claim_ready(platform, installation, claim, limit, seconds) :many
--- Those that have words, of one installation. `sending` says that an earlier sender did not come back.
+-- name: claim_ready(platform, claim, limit, seconds) :many
+-- Those of a platform that have words. `sending` says that an earlier sender did not come back.
 WITH wanted AS (
     SELECT n.id FROM notifications AS n
     WHERE n.state IN ('ready', 'sending') AND (n.claimed_until IS NULL OR n.claimed_until <= now())
-      AND starts_with(n.channel, $1::text || ':' || $2::text || ':')
+      AND starts_with(n.channel, $1::text || ':')
     ORDER BY n.id
-    LIMIT $4
+    LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (
     UPDATE notifications AS n SET
-        claimed_by = $3::uuid,
-        claimed_until = now() + make_interval(secs => $5),
+        claimed_by = $2::uuid,
+        claimed_until = now() + make_interval(secs => $4),
         attempts = n.attempts + 1
     FROM wanted
     WHERE n.id = wanted.id
-    RETURNING n.*
+    RETURNING n.*, split_part(n.channel, ':', 2) AS installation
 )
 SELECT n.id, n.chat_id, n.kind, n.owner, n.text, n.state, n.nonce, n.created_at, n.attempts, c.title,
-       substr(n.channel, length($1::text || ':' || $2::text || ':') + 1) AS channel,
+       n.installation, substr(n.channel, length($1::text || ':' || n.installation || ':') + 1) AS channel,
        (
            SELECT b.thread FROM bindings AS b
-           WHERE b.chat_id = n.chat_id AND b.platform = $1 AND b.installation = $2
-             AND n.channel = $1::text || ':' || $2::text || ':' || b.channel
+           WHERE b.chat_id = n.chat_id AND b.platform = $1 AND b.installation = n.installation
+             AND n.channel = $1::text || ':' || n.installation || ':' || b.channel
            LIMIT 1
        ) AS thread
 FROM claimed AS n JOIN chats AS c ON c.id = n.chat_id

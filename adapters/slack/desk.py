@@ -1,0 +1,107 @@
+"""What carrying out an intent needs in one workspace: the engine, whom to ask and how to tell people.
+
+Refusals are told to the person alone. Telling is best effort and never fails an event, since the command
+has been decided by then.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from adapters.contract import ChatDefaults
+from adapters.errors import SurfaceError
+from adapters.slack.client import SlackClient
+from adapters.slack.courtesy import Spawn
+from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.questions import MayAnswer
+from adapters.slack.refusals import told_of
+from adapters.slack.workspaces import Workspace
+from config.settings import SlackSettings
+from engine.api import Applied, Binding, Engine
+from engine.chat.commands import Unarchive, UserCommand
+from engine.chat.content import Author
+from engine.chat.decision import Refusal, RefusalReason
+from engine.chat.ids import ChatId
+
+logger = logging.getLogger(__name__)
+
+SEEN_REACTION = "eyes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What is the same in every workspace."""
+
+    engine: Engine
+    settings: SlackSettings
+    defaults: ChatDefaults
+    may_answer: MayAnswer
+    spawn: Spawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """One workspace's desk: made for an event and forgotten after it."""
+
+    house: House
+    workspace: Workspace
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+        return self.house.engine
+
+    @property
+    def client(self) -> SlackClient:
+        """The workspace's client."""
+        return self.workspace.client
+
+    @property
+    def identity(self) -> SlackIdentity:
+        """Who we are there."""
+        return self.workspace.identity
+
+    async def submit(self, chat_id: ChatId, command: UserCommand) -> Applied | Refusal | None:
+        """Submit; a chat that was put away is taken out again for it."""
+        outcome = await self.engine.submit(chat_id, command)
+        if isinstance(outcome, Refusal) and outcome.reason is RefusalReason.ARCHIVED:
+            await self.engine.submit(chat_id, Unarchive())
+            outcome = await self.engine.submit(chat_id, command)
+        return outcome
+
+    async def binding(self, channel: str, thread: str) -> Binding | None:
+        """The chat that the thread belongs to, if it has one."""
+        return await self.engine.bindings.find_binding(
+            PLATFORM, self.identity.installation, channel, thread
+        )
+
+    def author(self, user_id: str, names: dict[str, str]) -> Author:
+        """A person of this workspace as the author of what they said."""
+        return Author(identity=self.identity.identity_of(user_id), name=names.get(user_id, user_id))
+
+    def acknowledge(self, channel: str, ts: str) -> None:
+        """Show that a message was seen; nobody waits for it."""
+        self.house.spawn(self._react(channel, ts))
+
+    async def _react(self, channel: str, ts: str) -> None:
+        try:
+            await self.client.add_reaction(channel, ts, SEEN_REACTION)
+        except SurfaceError as error:
+            logger.info("no reaction", extra={"action": "slack_not_told", "code": error.code})
+
+    async def explain(self, refusal: Refusal, channel: str, thread: str, user_id: str) -> None:
+        """Tell the person why not, where there is something to tell."""
+        if text := told_of(refusal):
+            await self.tell(channel, thread, user_id, text)
+            return
+        logger.info("refused", extra={"action": "slack_refused", "reason": refusal.reason.value})
+
+    async def tell(self, channel: str, thread: str, user_id: str, text: str) -> None:
+        """Tell one person alone, if Slack lets us."""
+        if not channel or not user_id:
+            return
+        try:
+            await self.client.post_ephemeral(
+                channel=channel, thread=thread, user=user_id, text=text
+            )
+        except SurfaceError as error:
+            logger.info("not told", extra={"action": "slack_not_told", "code": error.code})

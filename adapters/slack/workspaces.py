@@ -1,0 +1,77 @@
+"""The installations that a process serves: who we are in each of them, and by which client we speak there.
+
+Several apps may be served side by side, and each of them in several workspaces. What comes in says which
+app it is for by the door that it came through; what goes out says it by its installation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from adapters.errors import Denied
+from adapters.slack.client import SlackClient
+from adapters.slack.identity import SlackIdentity, app_of
+from adapters.slack.people import People
+from adapters.slack.wire import Json
+
+NOT_INSTALLED = "not_installed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """One installation, as it is now."""
+
+    identity: SlackIdentity
+    client: SlackClient
+    people: People
+
+
+class Workspaces(Protocol):
+    """Finds installations of one app. What it finds may be a moment old."""
+
+    async def find(self, installation: str) -> Workspace | None:
+        """The installation with this key; None where there is none."""
+        ...
+
+    async def sent_to(self, body: Json) -> Workspace | None:
+        """The installation that a delivery of Slack's is for; None where there is none."""
+        ...
+
+
+class OneWorkspace:
+    """An app that has a bot token of its own: whatever comes is for the workspace of that token."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def find(self, installation: str) -> Workspace | None:
+        """That workspace, if it is meant."""
+        return self._workspace if installation == self._workspace.identity.installation else None
+
+    async def sent_to(self, body: Json) -> Workspace | None:  # noqa: ARG002 - see Workspaces
+        """That workspace."""
+        return self._workspace
+
+
+class AllWorkspaces:
+    """The installations of all apps of the process."""
+
+    def __init__(self) -> None:
+        self._apps: dict[str, Workspaces] = {}
+
+    @property
+    def apps(self) -> Mapping[str, Workspaces]:
+        """What each app is installed in, by the app's name."""
+        return self._apps
+
+    def add(self, app: str, workspaces: Workspaces) -> None:
+        """Serve an app from now on."""
+        self._apps[app] = workspaces
+
+    async def find(self, installation: str) -> Workspace:
+        """The installation with this key. Raises Denied where there is none, or no longer."""
+        app = self._apps.get(app_of(installation))
+        workspace = None if app is None else await app.find(installation)
+        if workspace is None:
+            raise Denied(NOT_INSTALLED)
+        return workspace
