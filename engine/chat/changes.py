@@ -38,7 +38,7 @@ class ChatChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A chat as one transaction left it, without its contents.
 
     `runner_id`: who holds the chat; `lease_live`: with a fresh heartbeat, by the database's clock.
-    `wake`: the chat now needs a worker that nobody is yet.
+    `wake`: the chat now needs a worker that nobody is yet. `taken`: a worker has just acquired it.
     """
 
     chat_id: ChatId
@@ -52,6 +52,7 @@ class ChatChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     runner_id: RunnerId | None = None
     lease_live: bool = False
     wake: bool = False
+    taken: bool = False
 
     @property
     def versions(self) -> Versions:

@@ -53,7 +53,7 @@ def chat_channel(prefix: str, chat_id: ChatId) -> bytes:
 
 
 def wake_channel(prefix: str) -> bytes:
-    """Where chats that need a worker are published."""
+    """Where chats that need a worker are published, and that they have one."""
     return f"{prefix}wake".encode()
 
 

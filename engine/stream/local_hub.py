@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId
-from engine.stream.relay import OnChange, OnNews
+from engine.stream.relay import OnChange, OnNews, OnWake, Wake
 
 
 class LocalHub:
@@ -13,7 +13,7 @@ class LocalHub:
     def __init__(self) -> None:
         # Invariant: tuples are replaced, never changed, so that a callback may add or remove one.
         self._chats: dict[ChatId, tuple[OnChange, ...]] = {}
-        self._wakes: tuple[OnChange, ...] = ()
+        self._wakes: tuple[OnWake, ...] = ()
         self._gaps: tuple[OnNews, ...] = ()
 
     @property
@@ -47,17 +47,23 @@ class LocalHub:
         for tell in self._chats.get(change.chat_id, ()):
             tell(change)
 
-    def tell_wake(self, change: ChatChange) -> None:
+    def tell_own(self, change: ChatChange) -> None:
+        """Tell of a change that this replica made: watchers, then workers where it concerns them."""
+        self.tell_change(change)
+        if change.wake or change.taken:
+            self.tell_wake(Wake(change, is_from_elsewhere=False))
+
+    def tell_wake(self, wake: Wake) -> None:
         """Tell workers."""
         for tell in self._wakes:
-            tell(change)
+            tell(wake)
 
     def tell_gap(self) -> None:
         """Tell all who rely on hints that some may be missing."""
         for tell in self._gaps:
             tell()
 
-    def add_wake(self, on_wake: OnChange) -> Callable[[], None]:
+    def add_wake(self, on_wake: OnWake) -> Callable[[], None]:
         """Add a worker; the returned function removes it."""
         self._wakes = (*self._wakes, on_wake)
 

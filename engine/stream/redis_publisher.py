@@ -106,10 +106,10 @@ class RedisPublisher:
         self.is_up = True
 
     def publish(self, change: ChatChange) -> None:
-        """Send a hint to the chat's followers elsewhere, and to workers where it wakes."""
+        """Send a hint to the chat's followers elsewhere, and to workers where it concerns them."""
         frame = encode_change(self._origin, change)
         self._hints.append((chat_channel(self._prefix, change.chat_id), frame))
-        if change.wake:
+        if change.wake or change.taken:
             self._hints.append((wake_channel(self._prefix), frame))
         self._has_hints.set()
         self._work.set()

@@ -6,6 +6,7 @@ read the database instead.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.chat.changes import ChatChange, Episode
@@ -15,6 +16,20 @@ from engine.stream.part_buffer import EpisodeWriter
 
 OnChange = Callable[[ChatChange], None]
 OnNews = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """What workers are told of a chat: that it needs one, or that one has taken it.
+
+    `is_from_elsewhere`: it was another replica that changed the chat.
+    """
+
+    change: ChatChange
+    is_from_elsewhere: bool
+
+
+OnWake = Callable[[Wake], None]
 
 
 class Subscription(Protocol):
@@ -52,7 +67,7 @@ class Relay(Protocol):
         ...
 
     def publish_change(self, change: ChatChange) -> None:
-        """Hint that a chat changed, after the commit. Where `wake` is set, workers are woken too."""
+        """Hint that a chat changed, after the commit. With `wake` or `taken`, workers are told too."""
         ...
 
     def subscribe(
@@ -61,8 +76,8 @@ class Relay(Protocol):
         """Be told of a chat's changes, and of new parts where `on_parts` is given."""
         ...
 
-    def subscribe_wakes(self, on_wake: OnChange) -> Callable[[], None]:
-        """Be told of chats that need a worker, until the returned function is called."""
+    def subscribe_wakes(self, on_wake: OnWake) -> Callable[[], None]:
+        """Be told of chats that need a worker, and that have one, until what is returned is called."""
         ...
 
     def subscribe_gaps(self, on_gap: OnNews) -> Callable[[], None]:

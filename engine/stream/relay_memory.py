@@ -7,7 +7,7 @@ from engine.chat.ids import ChatId
 from engine.stream.episode import EpisodeBuffer
 from engine.stream.local_hub import LocalHub
 from engine.stream.part_buffer import EpisodeWriter, PartBuffer
-from engine.stream.relay import OnChange, OnNews
+from engine.stream.relay import OnChange, OnNews, OnWake
 
 
 class MemoryRelay:
@@ -22,9 +22,7 @@ class MemoryRelay:
 
     def publish_change(self, change: ChatChange) -> None:
         """Tell watchers, then workers."""
-        self._hub.tell_change(change)
-        if change.wake:
-            self._hub.tell_wake(change)
+        self._hub.tell_own(change)
 
     def subscribe(
         self, chat_id: ChatId, *, on_change: OnChange, on_parts: OnNews | None = None
@@ -32,8 +30,8 @@ class MemoryRelay:
         """Watch a chat."""
         return MemorySubscription(self._hub, self._parts, chat_id, on_change, on_parts)
 
-    def subscribe_wakes(self, on_wake: OnChange) -> Callable[[], None]:
-        """Be told of chats that need a worker."""
+    def subscribe_wakes(self, on_wake: OnWake) -> Callable[[], None]:
+        """Be told of chats that need a worker, and that have one."""
         return self._hub.add_wake(on_wake)
 
     def subscribe_gaps(self, on_gap: OnNews) -> Callable[[], None]:

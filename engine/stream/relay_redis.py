@@ -30,7 +30,7 @@ from engine.stream.part_buffer import EpisodeWriter, PartBuffer
 from engine.stream.redis_mirror import RedisMirror
 from engine.stream.redis_publisher import RedisPublisher
 from engine.stream.redis_subscriber import RedisSubscriber
-from engine.stream.relay import OnChange, OnNews
+from engine.stream.relay import OnChange, OnNews, OnWake, Wake
 
 PREFIX = "tw:"
 COALESCE_MS = 30
@@ -117,9 +117,7 @@ class RedisRelay:
 
     def publish_change(self, change: ChatChange) -> None:
         """Tell watchers here, then workers here, then the other replicas."""
-        self._hub.tell_change(change)
-        if change.wake:
-            self._hub.tell_wake(change)
+        self._hub.tell_own(change)
         self._publisher.publish(change)
 
     def subscribe(
@@ -128,8 +126,8 @@ class RedisRelay:
         """Watch a chat."""
         return RedisSubscription(self, chat_id, on_change, on_parts)
 
-    def subscribe_wakes(self, on_wake: OnChange) -> Callable[[], None]:
-        """Be told of chats that need a worker."""
+    def subscribe_wakes(self, on_wake: OnWake) -> Callable[[], None]:
+        """Be told of chats that need a worker, and that have one."""
         self._subscriber.add(wake_channel(self._prefix))
         remove = self._hub.add_wake(on_wake)
 
@@ -207,7 +205,7 @@ class RedisRelay:
         elif channel in self._chat_of:
             self._hub.tell_change(body)
         else:
-            self._hub.tell_wake(body)
+            self._hub.tell_wake(Wake(body, is_from_elsewhere=True))
 
     def _on_up(self) -> None:
         self._publisher.check_streams()

@@ -5,20 +5,25 @@ Woken by hints at once, by its poll otherwise, so that a lost hint costs a secon
 
 import asyncio
 import logging
+import math
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnPorts
-from engine.chat.changes import ChatChange
 from engine.chat.commands import ExpireActions
 from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
 from engine.store.leases import AcquiredChat, Leases
+from engine.stream.relay import Wake
 from engine.worker.runner_manager import TOOLS_PATIENCE_SECONDS, RunnerManager
+from engine.worker.wakes import Wakes
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +31,6 @@ ACQUIRE_BATCH = 20
 """Chats taken in one statement, so that replicas share a burst."""
 STALE_FRACTION = 5
 """Dead holders are looked for every fifth of a lease (design, section 5)."""
-WAKE_AGAIN_SECONDS = (0.02, 0.2)
-"""When to look again for a chat that a wake told of and that was not to be had: somebody else has
-taken it, or a command held its row for a moment, and then nobody would come before the poll."""
 CAPS_SECONDS = 2.0
 """How old the knowledge may be whether any organization has a cap on its running chats."""
 PAUSE_MAX_SECONDS = 1.0
@@ -74,13 +76,14 @@ class Worker:
         self._leases = leases
         self._relay = ports.relay
         self._pace = pace
-        self._wake = asyncio.Event()
-        # Invariant: chats that `_wake` was set for, and how often they were looked for in vain.
-        self._woken: dict[ChatId, int] = {}
+        self._wakes = Wakes(random.uniform)
+        # Invariant: set whenever the next look may be due earlier than was known.
+        self._heard = asyncio.Event()
         self._draining = False
         # Invariant: held while chats are acquired here but not yet started, so that none is lost.
         self._acquiring = asyncio.Lock()
-        self._is_full = False
+        # Invariant: set while there may be chats that were left for want of room.
+        self._lacked_room = False
         self._has_caps = False
         self._caps_known_until = float("-inf")
         self._runners = RunnerManager(ports=ports, brains=brains, on_room=self._on_room)
@@ -113,36 +116,43 @@ class Worker:
         async with self._acquiring:
             await self._runners.drain(tools_seconds)
 
-    def _on_wake(self, change: ChatChange) -> None:
-        self._look_for(change.chat_id, 0)
-
-    def _look_for(self, chat_id: ChatId, times: int) -> None:
-        self._woken[chat_id] = times
-        self._wake.set()
+    def _on_wake(self, wake: Wake) -> None:
+        due_before = self._wakes.next_at
+        self._wakes.hear(wake, asyncio.get_running_loop().time())
+        if self._wakes.next_at < due_before:
+            self._heard.set()
 
     def _on_room(self) -> None:
         # Where there are caps, another chat of the organization may have waited for this place.
-        if self._is_full or self._has_caps:
-            self._wake.set()
+        if self._lacked_room or self._has_caps:
+            self._wakes.ask(asyncio.get_running_loop().time())
+            self._heard.set()
+
+    def _has_room(self) -> bool:
+        """Whether another chat may be taken; where there is no place for it, that is remembered."""
+        self._lacked_room = self._runners.count >= self._pace.chats_max
+        return not (self._lacked_room or self._draining)
 
     async def _acquire_on_wake(self, group: asyncio.TaskGroup) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            woken, self._woken = self._woken, {}
-            if await self._guarded(lambda: self._acquire(group, with_stale=False)):
-                self._look_again(woken)
-            else:
-                self._woken = {**woken, **self._woken}
-                self._wake.set()
-
-    def _look_again(self, woken: dict[ChatId, int]) -> None:
-        if self._is_full or self._draining:
-            return
         loop = asyncio.get_running_loop()
-        for chat_id, times in woken.items():
-            if times < len(WAKE_AGAIN_SECONDS) and not self._runners.has(chat_id):
-                loop.call_later(WAKE_AGAIN_SECONDS[times], self._look_for, chat_id, times + 1)
+        while True:
+            await self._until_due()
+            begun = self._wakes.begin_look()
+            if await self._guarded(lambda: self._acquire(group, with_stale=False)):
+                self._wakes.end_look(begun, loop.time())
+
+    async def _until_due(self) -> None:
+        """Return when it is time to look for chats that were woken."""
+        loop = asyncio.get_running_loop()
+        while not self._wakes.is_due(loop.time()):
+            self._heard.clear()
+            next_at = self._wakes.next_at
+            alarm = loop.call_at(next_at, self._heard.set) if next_at < math.inf else None
+            try:
+                await self._heard.wait()
+            finally:
+                if alarm is not None:
+                    alarm.cancel()
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         await self._acquire(group, with_stale=False)
@@ -161,20 +171,17 @@ class Worker:
     async def _acquire(self, group: asyncio.TaskGroup, *, with_stale: bool) -> None:
         async with self._acquiring:
             await self._acquire_all(group, self._leases.acquire_chats, with_stale=with_stale)
-            if await self._knows_caps():
+            if self._has_room() and await self._knows_caps():
                 await self._acquire_all(group, self._leases.acquire_capped, with_stale=with_stale)
 
     async def _acquire_all(
         self, group: asyncio.TaskGroup, acquire: Acquire, *, with_stale: bool
     ) -> None:
-        while not self._draining:
+        while self._has_room():
             room = min(self._pace.chats_max - self._runners.count, ACQUIRE_BATCH)
-            self._is_full = room <= 0
-            if self._is_full:
-                return
             chats = await acquire(room, self._pace.lease_seconds, with_stale=with_stale)
             for chat in chats:
-                self._relay.publish_change(chat.change)
+                self._relay.publish_change(msgspec.structs.replace(chat.change, taken=True))
                 self._runners.start(chat, group)
                 if self._on_acquired is not None:
                     self._on_acquired(chat)

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
+import msgspec
 import pytest
 
-from engine.chat.changes import ChatChange, Episode
+from engine.chat.changes import Episode
 from engine.chat.ids import ChatId
 from engine.stream.events import TextDelta
-from engine.stream.relay import Relay
+from engine.stream.relay import Relay, Wake
 from tests.unit.engine.stream.committed import CommittedChat
 from tests.unit.engine.stream.relays import (
     Ear,
@@ -65,7 +66,7 @@ async def test_a_wake_reaches_workers_and_a_plain_change_does_not(
 ) -> None:
     """E49: a created chat runs at once, however long the poll interval is."""
     near, far = near_and_far
-    woken: list[ChatChange] = []
+    woken: list[Wake] = []
     unsubscribe = far.subscribe_wakes(woken.append)
     chat = CommittedChat()
     async with asyncio.timeout(5):
@@ -74,8 +75,31 @@ async def test_a_wake_reaches_workers_and_a_plain_change_does_not(
             near.publish_change(chat.commit(wake=True))
             near.publish_change(chat.commit())
             await asyncio.sleep(0.01)
-    assert all(change.wake for change in woken)
+    assert all(wake.change.wake for wake in woken)
     unsubscribe()
+
+
+async def test_workers_are_told_that_a_chat_was_taken_and_whether_it_was_here(
+    near_and_far: tuple[Relay, Relay],
+) -> None:
+    """E49: one of many workers is enough for a chat that was woken."""
+    near, far = near_and_far
+    heard: list[Wake] = []
+    unsubscribe = far.subscribe_wakes(heard.append)
+    # A channel that is subscribed later is confirmed later, so the wakes are heard by then.
+    witness = Ear(far, ChatId(uuid4()))
+    await witness.subscription.wait_until_ready()
+    chat = CommittedChat()
+    changes = [
+        chat.commit(wake=True),
+        msgspec.structs.replace(chat.commit(next_attempt=True), taken=True),
+    ]
+    for change in (*changes, chat.commit()):
+        near.publish_change(change)
+    await until(lambda: len(heard) == len(changes))
+    assert heard == [Wake(change, is_from_elsewhere=near is not far) for change in changes]
+    unsubscribe()
+    witness.subscription.close()
 
 
 async def test_parts_reach_those_who_are_there(near_and_far: tuple[Relay, Relay]) -> None:

@@ -9,10 +9,11 @@ from uuid import uuid4
 from redis.asyncio import ConnectionPool
 from redis.exceptions import RedisError
 
-from engine.chat.changes import ChatChange, Episode
+from engine.chat.changes import Episode
 from engine.chat.ids import ChatId
 from engine.stream.events import TextDelta
 from engine.stream.redis_subscriber import send
+from engine.stream.relay import Wake
 from engine.stream.relay_redis import RedisRelay
 from tests.fakes.redis import RedisServer
 from tests.unit.engine.stream.committed import CommittedChat
@@ -230,7 +231,7 @@ async def test_a_replica_stops_whatever_it_is_doing(redis: RedisServer) -> None:
 
 async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisServer) -> None:
     """E37: the chat that it leaves behind wakes another worker."""
-    woken: list[ChatChange] = []
+    woken: list[Wake] = []
     async with redis_relay(redis.url, "tw:") as far:
         unsubscribe = far.subscribe_wakes(woken.append)
         # A channel that is subscribed later is confirmed later, so the wakes are heard by then.
@@ -240,7 +241,7 @@ async def test_the_last_hints_of_a_replica_that_stops_still_arrive(redis: RedisS
         async with redis_relay(redis.url, "tw:") as near:
             change = chat.commit(wake=True)
             near.publish_change(change)
-        await until(lambda: woken == [change])
+        await until(lambda: woken == [Wake(change, is_from_elsewhere=True)])
         unsubscribe()
         witness.subscription.close()
 
