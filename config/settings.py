@@ -291,6 +291,13 @@ class SlackSettings:
     app_token: Secret | None = setting(
         None, "App-level token (xapp-) for Socket Mode.", aliases=("SLACK_APP_TOKEN",)
     )
+    sockets: int = setting(
+        2,
+        "Socket Mode connections of each replica. Slack allows ten of an app in all; those that it "
+        "does not take are tried again now and then.",
+        at_least=1,
+        at_most=10,
+    )
     signing_secret: Secret | None = setting(
         None, "Signing secret for requests to /slack/events.", aliases=("SLACK_SIGNING_SECRET",)
     )

@@ -138,7 +138,6 @@ class SlackAdapter:
                 session,
                 forms=FormDesk(self._engine, self._house.may_answer),
                 spawn=self._courtesies.spawn,
-                clock=asyncio.get_running_loop().time,
             )
         return True
 

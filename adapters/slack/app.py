@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 import aiohttp
 from aiohttp import web
@@ -87,7 +86,6 @@ class SlackApp:
         *,
         forms: FormDesk,
         spawn: Spawn,
-        clock: Callable[[], float],
     ) -> None:
         """Take deliveries over HTTP from now on; `sockets`, if there are any, are to be run."""
         receiver = SlackReceiver(
@@ -99,7 +97,9 @@ class SlackApp:
         )
         if self._settings.app_token is not None:
             token = self._settings.app_token.reveal()
-            self.sockets = SocketMode(receiver.app, token, self._sdk(session), clock=clock)
+            self.sockets = SocketMode(
+                receiver.app, token, self._sdk(session), sockets=self._settings.sockets
+            )
         self._receiver = receiver
 
     def close(self) -> None:

@@ -51,6 +51,7 @@ def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) 
         bot_token=Secret(slack.bot.token),
         api_url=slack.base_url,
         edit_interval_ms_min=100,
+        sockets=1,
     )
     if over_http:
         settings = replace(settings, signing_secret=Secret(slack.signing_secret))
