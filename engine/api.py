@@ -47,6 +47,14 @@ from engine.store.inbox import (
     Received,
     Twin,
 )
+from engine.store.install_states import InstallStates, Return
+from engine.store.installations import (
+    AppTokens,
+    Installation,
+    Installations,
+    NewInstallation,
+    OpenInstallation,
+)
 from engine.store.leases import Leases
 from engine.store.notifications import Notifications
 from engine.store.outcomes import Applied, Created, Existing
@@ -82,6 +90,7 @@ __all__ = [
     "MODEL_FIELDS",
     "PROVIDER_FIELDS",
     "AfterFailure",
+    "AppTokens",
     "Applied",
     "Backlog",
     "Binding",
@@ -94,12 +103,17 @@ __all__ = [
     "Engine",
     "Existing",
     "InboxEvent",
+    "InstallStates",
+    "Installation",
+    "Installations",
     "LimitSubject",
     "ListTooSlow",
     "ListedChat",
     "MessageRef",
     "ModelChoice",
     "ModelInfo",
+    "NewInstallation",
+    "OpenInstallation",
     "PeopleGroup",
     "ProviderInfo",
     "QueuedRef",
@@ -109,6 +123,7 @@ __all__ = [
     "Recording",
     "Rejection",
     "RejectionReason",
+    "Return",
     "SpendLimit",
     "SpendStatus",
     "StoreError",
@@ -155,6 +170,8 @@ class Engine:
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
+        self.installations = Installations(pool, vault or Vault())
+        self.install_states = InstallStates(pool)
         self.configuration = ConfigurationVersion(pool)
         self.catalog = Catalog(pool, vault, self.configuration)
         self.models = LiveCatalog(self.catalog, self.configuration, settled)

@@ -3,14 +3,17 @@
 Idempotent: what is sealed by today's key is left alone. What cannot be opened is left as it is, and told.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from engine.store.catalog import Catalog
 from engine.store.catalog_changes import Entries
 from engine.store.catalog_rows import headers_place, key_place, user_key_place
 from engine.store.errors import SealBroken, SecretKeyMissing, SecretKeyUnknown
+from engine.store.installations import columns_of, refresh_place, sealed_of, token_place
+from engine.store.pool import Row
 from engine.store.stored_json import decode_text
 from engine.store.vault import Sealed, Vault
 
@@ -35,28 +38,44 @@ async def reseal(catalog: Catalog, vault: Vault, *, batch: int = BATCH) -> Resea
     if vault.key_id is None:
         raise SecretKeyMissing
     work = _Work(vault, vault.key_id)
-    after = _FIRST
+    for kind in (
+        _Kind("catalog.providers_sealed_otherwise", ("id",), (_FIRST,), work.reseal_provider),
+        _Kind(
+            "catalog.user_keys_sealed_otherwise",
+            ("provider_id", "identity"),
+            (_FIRST, ""),
+            work.reseal_user_key,
+        ),
+        _Kind(
+            "installations.sealed_otherwise",
+            ("platform", "installation"),
+            ("", ""),
+            work.reseal_installation,
+        ),
+    ):
+        await _reseal_all(catalog, kind, work.key_id, batch)
+    return work.done
+
+
+class _Kind(NamedTuple):
+    """One table: the query of its rows after a place, the columns of that place, where it begins."""
+
+    query: str
+    columns: tuple[str, ...]
+    first: tuple[object, ...]
+    reseal: Callable[[Entries, Row], Awaitable[None]]
+
+
+async def _reseal_all(catalog: Catalog, kind: _Kind, key_id: str, batch: int) -> None:
+    place = kind.first
     while True:
         async with catalog.entries() as entries:
-            rows = await entries.fetch(
-                "catalog.providers_sealed_otherwise", work.key_id, after, batch
-            )
+            rows = await entries.fetch(kind.query, key_id, *place, batch)
             for row in rows:
-                await work.reseal_provider(entries, row)
+                await kind.reseal(entries, row)
         if len(rows) < batch:
-            break
-        after = rows[-1]["id"]
-    place: tuple[UUID, str] = (_FIRST, "")
-    while True:
-        async with catalog.entries() as entries:
-            rows = await entries.fetch(
-                "catalog.user_keys_sealed_otherwise", work.key_id, *place, batch
-            )
-            for row in rows:
-                await work.reseal_user_key(entries, row)
-        if len(rows) < batch:
-            return work.done
-        place = (rows[-1]["provider_id"], rows[-1]["identity"])
+            return
+        place = tuple(rows[-1][column] for column in kind.columns)
 
 
 class _Work:
@@ -85,6 +104,21 @@ class _Work:
         if sealed is not None:
             values = (provider_id, identity, sealed.data, sealed.key_id, former.key_id)
             await entries.execute("catalog.reseal_user_key", *values)
+
+    async def reseal_installation(self, entries: Entries, row: Row) -> None:
+        """Seal both tokens of an installed app anew, each as far as it can be opened."""
+        names = (row["platform"], decode_text(row["installation"]))
+        token, refresh = sealed_of(row)
+        if token.key_id != self.key_id:
+            token = self._anew(token, token_place(*names)) or token
+        if refresh is not None and refresh.key_id != self.key_id:
+            refresh = self._anew(refresh, refresh_place(*names)) or refresh
+        await entries.execute(
+            "installations.reseal",
+            row["platform"],
+            row["installation"],
+            *columns_of(token, refresh),
+        )
 
     def _anew(self, former: Sealed, place: tuple[str, ...]) -> Sealed | None:
         try:

@@ -238,6 +238,43 @@ CREATE INDEX inbox_thread ON public.inbox USING btree (platform, installation, t
 CREATE INDEX inbox_waiting ON public.inbox USING btree (id) WHERE (state = ANY (ARRAY['pending'::text, 'processing'::text]));
 CREATE UNIQUE INDEX inbox_message ON public.inbox USING btree (platform, installation, message_key) WHERE (message_key IS NOT NULL);
 
+CREATE TABLE install_states (
+    state bytea NOT NULL,
+    platform text NOT NULL,
+    app text NOT NULL,
+    browser bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT install_states_pkey PRIMARY KEY (state)
+);
+CREATE INDEX install_states_expiry ON public.install_states USING btree (expires_at);
+
+CREATE TABLE installations (
+    platform text NOT NULL,
+    installation text NOT NULL,
+    app text NOT NULL DEFAULT ''::text,
+    name text NOT NULL DEFAULT ''::text,
+    identity jsonb NOT NULL,
+    scopes text[] NOT NULL DEFAULT '{}'::text[],
+    token bytea NOT NULL,
+    token_key_id text NOT NULL,
+    refresh_token bytea,
+    refresh_token_key_id text,
+    token_version bigint NOT NULL DEFAULT 1,
+    expires_at timestamp with time zone,
+    refresh_at timestamp with time zone,
+    trouble text,
+    installed_by text NOT NULL DEFAULT ''::text,
+    installed_at timestamp with time zone NOT NULL DEFAULT now(),
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    ended_at timestamp with time zone,
+    ended_why text,
+    CONSTRAINT installations_pkey PRIMARY KEY (platform, installation),
+    CONSTRAINT installations_check CHECK (((refresh_token IS NULL) = (refresh_token_key_id IS NULL))),
+    CONSTRAINT installations_check1 CHECK (((refresh_at IS NULL) OR (refresh_token IS NOT NULL))),
+    CONSTRAINT installations_check2 CHECK (((ended_at IS NULL) = (ended_why IS NULL)))
+);
+CREATE INDEX installations_refresh ON public.installations USING btree (refresh_at) WHERE ((ended_at IS NULL) AND (refresh_at IS NOT NULL));
+
 CREATE TABLE leases (
     name text NOT NULL,
     owner uuid NOT NULL,

@@ -1,0 +1,48 @@
+-- Slack as its users expect it: apps that people install in their workspaces.
+
+-- Where people have installed an app of ours. Tokens are sealed with AES-GCM; the key id tells by which key.
+CREATE TABLE installations (
+    platform text NOT NULL,
+    -- As in bindings, deliveries and the inbox.
+    installation text NOT NULL,
+    -- The app's name in the settings; empty for the one that has none.
+    app text NOT NULL DEFAULT '',
+    -- What people call the place.
+    name text NOT NULL DEFAULT '',
+    -- Who we are there, as the platform says it: a JSON object.
+    identity jsonb NOT NULL,
+    scopes text[] NOT NULL DEFAULT '{}',
+    token bytea NOT NULL,
+    token_key_id text NOT NULL,
+    refresh_token bytea,
+    refresh_token_key_id text,
+    -- Rises whenever the tokens change, so that nobody replaces or ends what they have not seen.
+    token_version bigint NOT NULL DEFAULT 1,
+    expires_at timestamptz,
+    -- When a new token is to be asked for next; NULL: the token does not expire.
+    refresh_at timestamptz,
+    -- The platform's word for why no new token can be had: it must be installed again.
+    trouble text,
+    installed_by text NOT NULL DEFAULT '',
+    installed_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- Taken away by its people, or refused by the platform; a new installation revives it.
+    ended_at timestamptz,
+    ended_why text,
+    PRIMARY KEY (platform, installation),
+    CHECK ((refresh_token IS NULL) = (refresh_token_key_id IS NULL)),
+    CHECK (refresh_at IS NULL OR refresh_token IS NOT NULL),
+    CHECK ((ended_at IS NULL) = (ended_why IS NULL))
+);
+CREATE INDEX installations_refresh ON installations (refresh_at) WHERE ended_at IS NULL AND refresh_at IS NOT NULL;
+
+-- Installations that were begun and have not come back. Only hashes: whoever reads them can end none.
+CREATE TABLE install_states (
+    state bytea PRIMARY KEY,
+    platform text NOT NULL,
+    app text NOT NULL,
+    -- Of the browser that began it.
+    browser bytea NOT NULL,
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX install_states_expiry ON install_states (expires_at);
