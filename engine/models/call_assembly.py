@@ -14,7 +14,7 @@ from engine.models.parts import ToolCallDelta
 
 
 class _Call:
-    __slots__ = ("args", "call_id", "index", "name", "wire_id")
+    __slots__ = ("args", "call_id", "index", "last_sign", "name", "wire_id")
 
     def __init__(self, *, call_id: str, wire_id: str | None, index: int | None, name: str) -> None:
         self.call_id = call_id
@@ -22,6 +22,12 @@ class _Call:
         self.index = index
         self.name = name
         self.args: list[str] = []
+        self.last_sign = ""
+
+    def grow(self, args: str) -> None:
+        """Take a piece of the arguments."""
+        self.args.append(args)
+        self.last_sign = args.rstrip()[-1:] or self.last_sign
 
     def rename(self, name: str) -> None:
         """Take a name that is whole, repeated, growing, or in pieces."""
@@ -32,11 +38,7 @@ class _Call:
 
     def is_whole(self) -> bool:
         """Whether the arguments are complete; cheap while they visibly are not."""
-        return (
-            bool(self.args)
-            and self.args[-1].rstrip().endswith("}")
-            and is_json_object("".join(self.args))
-        )
+        return self.last_sign == "}" and is_json_object("".join(self.args))
 
 
 class CallAssembly:
@@ -65,7 +67,7 @@ class CallAssembly:
                 call.rename(name)
             call.wire_id = call.wire_id or wire_id or None
         if args:
-            call.args.append(args)
+            call.grow(args)
         elif not is_new:
             return None
         return ToolCallDelta(call.call_id, call.name, args)

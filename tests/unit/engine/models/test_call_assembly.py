@@ -25,6 +25,11 @@ def assembled(*pieces: Piece) -> list[tuple[str, str, str]]:
         ([(0, None, "a", "{}"), (0, None, "b", None)], [("call_1", "a", "{}"), ("call_2", "b", "{}")]),
         ([(0, None, "a", "{}"), (0, None, "a", None)], [("call_1", "a", "{}")]),
         ([(0, None, "a", "{}"), (0, None, "a", " ")], [("call_1", "a", "{} ")]),
+        ([(0, None, "a", "{}"), (0, None, None, " \n"), (0, None, "b", None)],
+         [("call_1", "a", "{} \n"), ("call_2", "b", "{}")]),
+        ([(None, None, "a", '{"x":1'), (None, None, None, "} "), (None, None, None, "\n"),
+          (None, None, "a", '{"x":2}')],
+         [("call_1", "a", '{"x":1} \n'), ("call_2", "a", '{"x":2}')]),
         # Until then only a change of name without an index is the next.
         ([(None, None, "a", '{"x"'), (None, None, "b", "{}")],
          [("call_1", "a", '{"x"'), ("call_2", "b", "{}")]),
