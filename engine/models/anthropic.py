@@ -13,6 +13,7 @@ from engine.models.anthropic_wire import (
     WireDelta,
     WireEvent,
     WireUsage,
+    error_value,
     events_of_body,
     fault_of_error,
     message_of,
@@ -118,23 +119,22 @@ class AnthropicDecoder:
             self._fault = self._fault or fault
             return
         wire, is_odd = read_event(data)
-        if wire is None:
-            if data.strip() == _DONE:
-                self._done = True
-            elif event.name == "error":
-                self._fail(data.decode("utf-8", "replace"))
-            else:
-                self._dropped += 1
-                self._first_dropped = self._first_dropped or data
-            return
-        if event.name == "error" or wire.type == "error" or wire.error:
-            self._fail(wire.error or data.decode("utf-8", "replace"))
-            return
-        if wire.type == "message" and wire.content is not None:
+        if event.name == "error" or (wire is not None and (wire.type == "error" or wire.error)):
+            self._fail((wire and wire.error) or error_value(data))
+        elif wire is None:
+            self._take_no_event(data)
+        elif wire.type == "message" and wire.content is not None:
             for each in events_of_body(wire):
                 self._on_event(each, parts, is_odd=is_odd)
-            return
-        self._on_event(wire, parts, is_odd=is_odd)
+        else:
+            self._on_event(wire, parts, is_odd=is_odd)
+
+    def _take_no_event(self, data: bytes) -> None:
+        if data.strip() == _DONE:
+            self._done = True
+        else:
+            self._dropped += 1
+            self._first_dropped = self._first_dropped or data
 
     def _on_event(self, event: WireEvent, parts: list[StreamPart], *, is_odd: bool) -> None:
         self._good = True
@@ -179,5 +179,4 @@ class AnthropicDecoder:
             self._blocks.close_all(parts)
 
     def _fail(self, value: object) -> None:
-        self._good = True
         self._fault = self._fault or fault_of_error(value)

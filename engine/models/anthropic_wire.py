@@ -163,6 +163,15 @@ def usage_of(wire: WireUsage) -> Usage | None:
     )
 
 
+def error_value(data: bytes) -> Any:
+    """What an error event without an `error` says: its JSON, or else its words."""
+    words = data.decode("utf-8", "replace")
+    try:
+        return json.loads(words)
+    except (ValueError, RecursionError):
+        return words
+
+
 def fault_of_error(value: Any) -> StreamFault:
     """What an error says, with the status that the same error has as a response."""
     fault = fault_of(value)
