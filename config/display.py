@@ -6,7 +6,7 @@ from typing import Final
 
 from config.address import masked_address
 from config.convert import accepted
-from config.schema import SettingSpec, specs_of, value_at
+from config.schema import SettingSpec, specs_of, table_paths, value_at
 from config.secret import Secret
 from config.settings import Settings
 
@@ -36,7 +36,8 @@ def effective_values(
     settings: Settings, origins: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (path, value, origin) of every setting, safe to print."""
-    for spec in specs_of(Settings):
+    named = {path: _names_at(settings, path) for path in table_paths(Settings)}
+    for spec in specs_of(Settings, named=named):
         value = value_at(settings, spec.path)
         origin = origins.get(spec.path)
         if origin is None:
@@ -51,10 +52,16 @@ def with_reference_table(readme: str) -> str:
     return f"{before}{_TABLE_BEGIN}\n\n{_reference_tables()}\n{_TABLE_END}{after}"
 
 
+def _names_at(settings: Settings, path: str) -> tuple[str, ...]:
+    found = value_at(settings, path)
+    return tuple(found) if isinstance(found, Mapping) else ()
+
+
 def _reference_tables() -> str:
     lines: list[str] = []
     section: str | None = None
-    for spec in specs_of(Settings):
+    named = dict.fromkeys(table_paths(Settings), ("NAME",))
+    for spec in specs_of(Settings, named=named):
         if spec.section != section:
             section = spec.section
             title = f"[{section}]" if section else "Top level"

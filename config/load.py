@@ -4,6 +4,7 @@ All mistakes are found in one pass and raised together as `ConfigInvalid`; none 
 An empty environment variable counts as not set, because compose files pass those on.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 
 from config.errors import ConfigInvalid, Problem
 from config.notices import notices
-from config.raw import Raw, converted, raws_of_toml, unknown_name
+from config.raw import Raw, converted, raws_of_toml, table_names, unknown_name
 from config.resolve import (
     ANTHROPIC_NAMES,
     OPENAI_NAMES,
@@ -19,13 +20,16 @@ from config.resolve import (
     contradictions,
     resolve_model,
 )
-from config.schema import ENV_PREFIX, SettingSpec, build, specs_of
+from config.schema import ENV_PREFIX, SettingSpec, Tables, build, specs_of, table_paths
 from config.settings import ModelProvider, Settings
+from config.toml_lines import line_of
 
 CONFIG_ENV_NAME: Final = "THREADWRIGHT_CONFIG"
 # Names with our prefix that are no settings: the file's own, and the one that test runs set.
 _OTHER_ENV_NAMES: Final = (CONFIG_ENV_NAME, "THREADWRIGHT_REQUIRE_BROWSER")
 _FILE_SUFFIX: Final = "_FILE"
+# It stands in addresses, in names of variables and in keys of the database.
+_TABLE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +51,13 @@ def load_settings(
 
     `overrides` are values given on the command line, as text, keyed by path.
     """
-    specs = {spec.path: spec for spec in specs_of(Settings)}
     problems: list[Problem] = []
-    raws = _read_file(environ.get(CONFIG_ENV_NAME, ""), specs, problems)
+    file = environ.get(CONFIG_ENV_NAME, "")
+    text = _read_file(file, problems)
+    named = {path: table_names(text, path) for path in table_paths(Settings)}
+    problems.extend(_bad_names(file, text, named))
+    specs = {spec.path: spec for spec in specs_of(Settings, named=named)}
+    raws = raws_of_toml(file, text, specs, problems, named=named)
     asked = _provider(environ, raws)
     provider = asked
     if asked is ModelProvider.AUTO:
@@ -64,7 +72,7 @@ def load_settings(
     for path, text in (overrides or {}).items():
         raws[path] = Raw(value=text, origin="command line", from_text=True)
     values = dict(converted(raws, specs, problems))
-    settings = _resolved(build(Settings, values), provider, environ)
+    settings = _resolved(build(Settings, values, named=named), provider, environ)
     problems.extend(contradictions(settings))
     if problems:
         raise ConfigInvalid(problems)
@@ -115,17 +123,25 @@ def _provider_that_has_a_key(environ: Mapping[str, str], raws: Mapping[str, Raw]
     return ModelProvider.DEMO
 
 
-def _read_file(
-    name: str, specs: Mapping[str, SettingSpec], problems: list[Problem]
-) -> dict[str, Raw]:
+def _read_file(name: str, problems: list[Problem]) -> str:
     if not name:
-        return {}
+        return ""
     try:
-        text = Path(name).read_text(encoding="utf-8-sig")
+        return Path(name).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         problems.append(_unreadable(name, f"named by {CONFIG_ENV_NAME}", error))
-        return {}
-    return raws_of_toml(name, text, specs, problems)
+        return ""
+
+
+def _bad_names(file: str, text: str, named: Tables) -> Iterator[Problem]:
+    for path, names in named.items():
+        for name in names:
+            if not _TABLE_NAME.fullmatch(name):
+                yield Problem(
+                    where=f"{file}:{line_of(text, f'{path}.{name}') or 1}",
+                    what=f"{name!r} cannot be the name of a table of {path}",
+                    mend="use up to 30 small letters, digits and _, a letter first",
+                )
 
 
 def _from_environment(
@@ -166,8 +182,14 @@ def _unknown_env_names(
         if spec.is_secret:
             known.update(name + _FILE_SUFFIX for name in spec.env_names)
     for name in sorted(environ):
-        if name.startswith(ENV_PREFIX) and name not in known:
-            yield unknown_name("setting", name, "environment", known)
+        if not name.startswith(ENV_PREFIX) or name in known:
+            continue
+        problem = unknown_name("setting", name, "environment", known)
+        for path in table_paths(Settings):
+            if name.startswith(ENV_PREFIX + path.replace(".", "_").upper() + "_"):
+                mend = f"it takes a table [{path}.NAME] of that name, if an empty one, in the TOML file"
+                problem = replace(problem, mend=mend)
+        yield problem
 
 
 def _unreadable(file: str, why: str, error: Exception) -> Problem:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from config.address import ESCAPING_HINT
 from config.convert import ValueInvalid, accepted, convert
 from config.errors import Problem
-from config.schema import SettingSpec
+from config.schema import NO_TABLES, SettingSpec, Tables
 from config.toml_lines import line_of
 
 
@@ -21,10 +21,30 @@ class Raw:
     from_text: bool
 
 
+def table_names(text: str, path: str) -> tuple[str, ...]:
+    """Return the names of the tables under a path; none where the text is no TOML, or has none."""
+    try:
+        tree: object = tomllib.loads(text.removeprefix("\ufeff"))
+    except (RecursionError, ValueError):
+        return ()
+    for part in path.split("."):
+        tree = tree.get(part) if isinstance(tree, dict) else None
+    found = tree if isinstance(tree, dict) else {}
+    return tuple(name for name, value in found.items() if isinstance(value, dict))
+
+
 def raws_of_toml(
-    name: str, text: str, specs: Mapping[str, SettingSpec], problems: list[Problem]
+    name: str,
+    text: str,
+    specs: Mapping[str, SettingSpec],
+    problems: list[Problem],
+    *,
+    named: Tables = NO_TABLES,
 ) -> dict[str, Raw]:
-    """Return the raw values of a TOML text by path; unknown keys and bad syntax are problems."""
+    """Return the raw values of a TOML text by path; unknown keys and bad syntax are problems.
+
+    `named`: the named tables in it, whose settings are among the specs.
+    """
     try:
         tree = tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError:
@@ -35,13 +55,14 @@ def raws_of_toml(
         problems.append(Problem(where=name, what=f"is not TOML: {error}", mend="mend that line"))
         return {}
     raws: dict[str, Raw] = {}
-    sections = {spec.section for spec in specs.values() if spec.section}
+    sections = {spec.section for spec in specs.values() if spec.section} | set(named)
     for path, value in _leaves(tree, sections):
         where = f"{name}:{line_of(text, path) or 1}"
         if path in specs:
             raws[path] = Raw(value=value, origin=where, from_text=False)
         elif path in sections:
-            mend = f"write [{path}] and its keys below it"
+            header = f"{path}.NAME" if path in named else path
+            mend = f"write [{header}] and its keys below it"
             problems.append(Problem(where=where, what=f"{path} must be a table", mend=mend))
         else:
             problems.append(unknown_name("key", path, where, [*specs, *sections]))

@@ -7,6 +7,7 @@ from typing import Final
 
 from config.errors import Problem
 from config.settings import ModelProvider, ModelSettings, ModelWire, Role, Settings
+from config.slack_apps import contradictions_of_slack, slack_apps, speaks_and_hears
 
 DEFAULT_MODEL_NAMES: Final[Mapping[ModelProvider, str]] = MappingProxyType(
     {
@@ -40,8 +41,7 @@ def resolve_model(model: ModelSettings, provider: ModelProvider) -> ModelSetting
 def configured_roles(settings: Settings) -> tuple[Role, ...]:
     """Return what a process does when it is not told: all that needs no key, and what has one."""
     roles = [Role.API, Role.WORKER]
-    slack = settings.slack
-    if slack.bot_token and (slack.app_token or slack.signing_secret):
+    if any(speaks_and_hears(app) for app in slack_apps(settings.slack).values()):
         roles.append(Role.SLACK)
     return tuple(roles)
 
@@ -69,35 +69,11 @@ def contradictions(settings: Settings) -> list[Problem]:
         )
     return [
         *found,
-        *_roles_without_tokens(settings),
+        *contradictions_of_slack(settings),
         *_not_supported(settings),
         *_wire_that_nobody_speaks(settings.model),
         *_short_secret_keys(settings),
     ]
-
-
-def _roles_without_tokens(settings: Settings) -> list[Problem]:
-    found: list[Problem] = []
-    slack = settings.slack
-    if slack.bot_token and not (slack.app_token or slack.signing_secret):
-        found.append(
-            Problem(
-                where="slack.bot_token",
-                what="is set, but no way to receive events is",
-                mend="set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)",
-            )
-        )
-    if (slack.app_token or slack.signing_secret or Role.SLACK in settings.roles) and (
-        not slack.bot_token
-    ):
-        found.append(
-            Problem(
-                where="slack.bot_token",
-                what="is missing, but Slack is asked for",
-                mend="set SLACK_BOT_TOKEN; `threadwright init slack` says where to find it",
-            )
-        )
-    return found
 
 
 def _not_supported(settings: Settings) -> list[Problem]:

@@ -7,13 +7,17 @@ check of the value, the masked display and the reference table.
 
 import types
 import typing
-from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from config.secret import Secret
 
 ENV_PREFIX: Final = "THREADWRIGHT_"
+Tables = Mapping[str, Collection[str]]
+"""The names of named tables, by the path that they stand under."""
+NO_TABLES: Final[Tables] = MappingProxyType({})
 SomeSection = TypeVar("SomeSection")
 SomeValue = TypeVar("SomeValue")
 
@@ -44,6 +48,17 @@ def setting(
     limits = Limits(at_least=at_least, at_most=at_most, schemes=schemes)
     metadata = {"doc": doc, "aliases": aliases, "limits": limits}
     return field(default=default, metadata=metadata)
+
+
+def tables(item: type[SomeSection], doc: str) -> Mapping[str, SomeSection]:
+    """Declare any number of sections of one kind under one path, each with a name of its own.
+
+    Their settings have no aliases: those are for the one section that needs no name.
+    """
+    found: Mapping[str, SomeSection] = field(
+        default_factory=lambda: MappingProxyType({}), metadata={"doc": doc, "item": item}
+    )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,30 +96,57 @@ class SettingSpec:
         return issubclass(self.kind, Secret)
 
 
-def specs_of(section_class: type, section: str = "") -> tuple[SettingSpec, ...]:
-    """Return the specs of a section and of the sections inside it, in declared order."""
+def specs_of(
+    section_class: type, section: str = "", *, named: Tables = NO_TABLES
+) -> tuple[SettingSpec, ...]:
+    """Return the specs of a section and of the sections inside it, in declared order.
+
+    `named`: the named tables that there are.
+    """
     hints = typing.get_type_hints(section_class)
     found: list[SettingSpec] = []
     for each in _fields(section_class):
-        hint = hints[each.name]
-        if is_dataclass(hint) and isinstance(hint, type):
-            found.extend(specs_of(hint, f"{section}.{each.name}" if section else each.name))
+        hint, path = hints[each.name], _path(section, each.name)
+        if item := each.metadata.get("item"):
+            for name in named.get(path, ()):
+                table = specs_of(item, f"{path}.{name}")
+                found.extend(replace(spec, aliases=()) for spec in table)
+        elif is_dataclass(hint) and isinstance(hint, type):
+            found.extend(specs_of(hint, path, named=named))
         else:
             found.append(_spec(each, hint, section))
     return tuple(found)
 
 
+def table_paths(section_class: type, section: str = "") -> Iterator[str]:
+    """Yield the paths under which named tables stand."""
+    hints = typing.get_type_hints(section_class)
+    for each in _fields(section_class):
+        hint, path = hints[each.name], _path(section, each.name)
+        if "item" in each.metadata:
+            yield path
+        elif is_dataclass(hint) and isinstance(hint, type):
+            yield from table_paths(hint, path)
+
+
 def build(
-    section_class: type[SomeSection], values: Mapping[str, object], section: str = ""
+    section_class: type[SomeSection],
+    values: Mapping[str, object],
+    section: str = "",
+    *,
+    named: Tables = NO_TABLES,
 ) -> SomeSection:
     """Build a section, inner sections included, from values keyed by path; defaults fill gaps."""
     hints = typing.get_type_hints(section_class)
     arguments: dict[str, object] = {}
     for each in _fields(section_class):
-        hint = hints[each.name]
-        path = f"{section}.{each.name}" if section else each.name
-        if is_dataclass(hint) and isinstance(hint, type):
-            arguments[each.name] = build(hint, values, path)
+        hint, path = hints[each.name], _path(section, each.name)
+        if item := each.metadata.get("item"):
+            names = named.get(path, ())
+            built = {name: build(item, values, f"{path}.{name}") for name in names}
+            arguments[each.name] = MappingProxyType(built)
+        elif is_dataclass(hint) and isinstance(hint, type):
+            arguments[each.name] = build(hint, values, path, named=named)
         elif path in values:
             arguments[each.name] = values[path]
     return section_class(**arguments)
@@ -114,8 +156,12 @@ def value_at(section: object, path: str) -> object:
     """Return the value that stands at a path such as `worker.lease_seconds`."""
     value = section
     for name in path.split("."):
-        value = getattr(value, name)
+        value = value[name] if isinstance(value, Mapping) else getattr(value, name)
     return value
+
+
+def _path(section: str, name: str) -> str:
+    return f"{section}.{name}" if section else name
 
 
 def _fields(section_class: type) -> tuple[Field[object], ...]:

@@ -4,13 +4,15 @@ A setting `key` of section `[section]` is the TOML key `section.key` and the env
 `THREADWRIGHT_<SECTION>_<KEY>`. Values are read once, by `config.load`, and passed inward.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from config.schema import setting
+from config.schema import setting, tables
 from config.secret import Secret, SecretUrl
 from config.side_settings import NotificationsSettings, SlackNotify, TitlesSettings
+from config.slack_app_settings import SlackAppSettings
 
 HTTP: Final = ("http", "https")
 
@@ -284,23 +286,9 @@ class DeliverySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackSettings:
-    """One Slack app. An app-level token means Socket Mode, a signing secret means HTTP."""
+class SlackSettings(SlackAppSettings):
+    """The Slack app without a name, further ones, and how all of them behave."""
 
-    bot_token: Secret | None = setting(None, "Bot token (xoxb-).", aliases=("SLACK_BOT_TOKEN",))
-    app_token: Secret | None = setting(
-        None, "App-level token (xapp-) for Socket Mode.", aliases=("SLACK_APP_TOKEN",)
-    )
-    sockets: int = setting(
-        2,
-        "Socket Mode connections of each replica. Slack allows ten of an app in all; those that it "
-        "does not take are tried again now and then.",
-        at_least=1,
-        at_most=10,
-    )
-    signing_secret: Secret | None = setting(
-        None, "Signing secret for requests to /slack/events.", aliases=("SLACK_SIGNING_SECRET",)
-    )
     api_url: str = setting("https://slack.com/api/", "Address of the Slack Web API.", schemes=HTTP)
     edit_interval_ms_min: int = setting(
         3000,
@@ -321,6 +309,10 @@ class SlackSettings:
         SlackNotify.DM,
         "How owners are told that a long turn has ended: by direct message, by a mention in the "
         "thread, or not at all. Never in a direct message with the bot, where the reply tells it.",
+    )
+    apps: Mapping[str, SlackAppSettings] = tables(
+        SlackAppSettings,
+        "Further Slack apps beside the one of [slack], each in a table of its own.",
     )
 
 
