@@ -163,7 +163,7 @@ async def test_other_wire_forms_are_refused_with_http_200(
             body = await answer.json()
             assert body["warning"] == "missing_charset"
     assert len(slack.timeline(harbour)) == 2
-    assert await refusal(client.api_call("chat.startStream", json={})) == "unknown_method"
+    assert await refusal(client.api_call("chat.launch", json={})) == "unknown_method"
 
 
 async def test_a_posted_message_shows_blocks_over_text_and_its_buttons(

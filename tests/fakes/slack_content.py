@@ -41,7 +41,7 @@ def read_content(call: Call, new_id: Callable[[str], str], *, is_update: bool) -
     text = None if call.args.get("text") is None else call.text("text")
     blocks = _array(call, "blocks", "invalid_blocks_format")
     attachments = _array(call, "attachments", "invalid_attachments")
-    metadata = _metadata(call)
+    metadata = read_metadata(call)
     markdown = call.args.get("markdown_text")
     if markdown is not None:
         if text or blocks:
@@ -125,7 +125,7 @@ def _array(call: Call, name: str, broken: str) -> list[Json] | None:
     return value
 
 
-def _metadata(call: Call) -> Json | None:
+def read_metadata(call: Call) -> Json | None:
     value = call.structure("metadata", "invalid_metadata_format")
     if value is None or value == {}:
         return None if value is None else {}

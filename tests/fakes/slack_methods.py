@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tests.fakes import slack_methods_chat as chat
 from tests.fakes import slack_methods_lookup as lookup
+from tests.fakes import slack_methods_streams as streams
 from tests.fakes import slack_methods_views as views
 from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_rates import Fault
@@ -59,6 +60,9 @@ HANDLERS: dict[str, Method] = {
     "chat.postMessage": chat.post_message,
     "chat.update": chat.update,
     "chat.delete": chat.delete,
+    "chat.startStream": streams.start,
+    "chat.appendStream": streams.append,
+    "chat.stopStream": streams.stop,
     "chat.postEphemeral": chat.post_ephemeral,
     "chat.getPermalink": chat.get_permalink,
     "reactions.add": chat.add_reaction,

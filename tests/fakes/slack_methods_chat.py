@@ -39,7 +39,7 @@ def find_message(channel: Channel, ts: str) -> Message:
     return message
 
 
-def _require_writable(call: Call, channel: Channel) -> None:
+def require_writable(call: Call, channel: Channel) -> None:
     if channel.is_archived:
         raise SlackError("is_archived")
     is_member = call.install.user_id in channel.members
@@ -47,7 +47,7 @@ def _require_writable(call: Call, channel: Channel) -> None:
         raise SlackError("not_in_channel")
 
 
-def _thread_of(backend: Backend, call: Call, channel: Channel) -> str | None:
+def thread_of(backend: Backend, call: Call, channel: Channel) -> str | None:
     thread_ts = call.text("thread_ts") or None
     if thread_ts is None:
         return None
@@ -66,14 +66,14 @@ def _thread_of(backend: Backend, call: Call, channel: Channel) -> str | None:
 
 def post_message(backend: Backend, call: Call) -> Json:
     channel = find_channel(backend, call)
-    _require_writable(call, channel)
+    require_writable(call, channel)
     content = read_content(call, backend.world.new_id, is_update=False)
     message = backend.post_as_bot(
         call.team,
         call.install,
         channel,
         content,
-        thread_ts=_thread_of(backend, call, channel),
+        thread_ts=thread_of(backend, call, channel),
         broadcast=call.flag("reply_broadcast"),
         username=call.text("username") or None,
     )
@@ -92,6 +92,8 @@ def update(backend: Backend, call: Call) -> Json:
         raise SlackError("cant_update_message")
     if channel.is_archived:
         raise SlackError("is_archived")
+    if message.is_streaming_at(backend.clock.now()):
+        raise SlackError("streaming_state_conflict")
     content = read_content(call, backend.world.new_id, is_update=True)
     backend.revise(call.team, message, content, edited_by=call.install.bot_id)
     call.warnings.extend(content.warnings)
@@ -114,7 +116,7 @@ def delete(backend: Backend, call: Call) -> Json:
 
 def post_ephemeral(backend: Backend, call: Call) -> Json:
     channel = find_channel(backend, call)
-    _require_writable(call, channel)
+    require_writable(call, channel)
     user = call.text("user")
     if user not in channel.members:
         raise SlackError("user_not_in_channel")
@@ -124,7 +126,7 @@ def post_ephemeral(backend: Backend, call: Call) -> Json:
         call.install,
         channel,
         content,
-        thread_ts=_thread_of(backend, call, channel),
+        thread_ts=thread_of(backend, call, channel),
         visible_to=user,
     )
     call.warnings.extend(content.warnings)

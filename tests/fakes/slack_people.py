@@ -22,6 +22,7 @@ from tests.fakes.slack_state import (
     View,
     Workspace,
 )
+from tests.fakes.slack_stream_state import StreamState
 from tests.fakes.slack_text import controls_in, rich_text_of
 
 Json = dict[str, Any]
@@ -209,7 +210,14 @@ class Person:
         return delivery
 
     async def press_stop(self, channel: Channel, thread_ts: str) -> None:
-        """The native Stop of an agent thread; Slack changes no status by itself."""
+        """The native Stop of an agent thread; Slack ends its streams and changes no status by itself."""
+        streaming = [
+            message
+            for message in channel.replies(thread_ts)
+            if message.is_streaming_at(self._backend.clock.now())
+        ]
+        for message in streaming:
+            message.end_stream(StreamState.STOPPED_BY_USER)
         self._backend.announcer.event(
             self._workspace,
             {
@@ -217,7 +225,7 @@ class Person:
                 "channel": channel.id,
                 "thread_ts": thread_ts,
                 "user": self.id,
-                "streaming_message_ts": [],
+                "streaming_message_ts": [message.ts for message in streaming],
                 "event_ts": self._backend.world.new_ts(),
             },
         )

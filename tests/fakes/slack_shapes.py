@@ -197,7 +197,7 @@ def channel_json(channel: Channel, viewer: BotInstall) -> Json:
         "is_private": kind is not ChannelKind.CHANNEL,
         "is_archived": channel.is_archived,
         "is_org_shared": False,
-        "is_ext_shared": False,
+        "is_ext_shared": channel.is_ext_shared,
         "context_team_id": channel.team_id,
     }
     if kind is ChannelKind.IM:
@@ -245,6 +245,7 @@ def event_envelope(workspace: Workspace, event: Json, *, event_id: str, event_ti
     context = {"et": event["type"], "tid": workspace.id, "aid": workspace.bot.app_id}
     if isinstance(event.get("channel"), str):
         context["cid"] = event["channel"]
+    channel = workspace.channels.get(str(event.get("channel")))
     packed = base64.b64encode(json.dumps(context, separators=(",", ":")).encode()).decode()
     return {
         "token": VERIFICATION_TOKEN,
@@ -263,7 +264,7 @@ def event_envelope(workspace: Workspace, event: Json, *, event_id: str, event_ti
                 "is_enterprise_install": False,
             }
         ],
-        "is_ext_shared_channel": False,
+        "is_ext_shared_channel": channel is not None and channel.is_ext_shared,
         "event_context": f"4-{packed}",
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.fakes.slack_shapes import message_json
 from tests.fakes.slack_state import Message, Workspace
+from tests.fakes.slack_stream_state import StreamState
 from tests.fakes.slack_text import (
     controls_in,
     is_button,
@@ -68,6 +69,8 @@ class ShownMessage:
     is_tombstone: bool
     is_ephemeral: bool
     is_broadcast: bool
+    is_streaming: bool
+    tasks: tuple[tuple[str, str], ...]
     wire: Json
 
     @property
@@ -109,8 +112,16 @@ def shown_message(workspace: Workspace, message: Message) -> ShownMessage:
         is_tombstone=frozen.subtype == "tombstone",
         is_ephemeral=frozen.visible_to is not None,
         is_broadcast=frozen.subtype == "thread_broadcast",
+        is_streaming=frozen.stream is not None and frozen.stream.state is StreamState.LIVE,
+        tasks=_tasks(frozen),
         wire=message_json(workspace, frozen, with_metadata=True),
     )
+
+
+def _tasks(message: Message) -> tuple[tuple[str, str], ...]:
+    """The task cards above the text, by title and status."""
+    cards = message.stream.tasks.values() if message.stream is not None else ()
+    return tuple((str(card["title"]), str(card["status"])) for card in cards)
 
 
 def _names(workspace: Workspace) -> dict[str, str]:
@@ -130,5 +141,6 @@ def describe(messages: list[ShownMessage]) -> str:
     for m in messages:
         extras = f" [{', '.join(m.button_labels)}]" if m.buttons else ""
         edits = f" (edited {m.edits}x)" if m.edits else ""
+        edits += " (streaming)" if m.is_streaming else ""
         lines.append(f"{m.ts} {m.author}: {m.plain!r}{extras}{edits}")
     return "\n".join(lines)

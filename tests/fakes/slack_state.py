@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from tests.fakes.slack_clock import SlackClock
+from tests.fakes.slack_stream_state import LiveStream, StreamState
 
 Json = dict[str, Any]
 
@@ -121,6 +122,7 @@ class Message:
     metadata: Json | None = None
     visible_to: str | None = None
     selections: dict[tuple[str, str], Json] = field(default_factory=dict)
+    stream: LiveStream | None = None
 
     def snapshot(self) -> Message:
         """A copy that later edits of the original do not touch."""
@@ -128,7 +130,15 @@ class Message:
         twin.blocks = copy.deepcopy(self.blocks)
         twin.attachments = copy.deepcopy(self.attachments)
         twin.reactions = {name: list(users) for name, users in self.reactions.items()}
+        twin.stream = copy.deepcopy(self.stream)
         return twin
+
+    def is_streaming_at(self, now: float) -> bool:
+        return self.stream is not None and self.stream.look(now) is StreamState.LIVE
+
+    def end_stream(self, state: StreamState) -> None:
+        if self.stream is not None:
+            self.stream.state = state
 
     @property
     def is_reply(self) -> bool:
@@ -146,6 +156,7 @@ class Channel:
     created: int
     members: list[str] = field(default_factory=list)
     is_archived: bool = False
+    is_ext_shared: bool = False
     messages: dict[str, Message] = field(default_factory=dict)
 
     @property

@@ -58,6 +58,9 @@ METHODS: dict[str, MethodRule] = {
     "chat.postMessage": _json("chat:write", None, "channel"),
     "chat.update": _json("chat:write", 3, "channel", "ts"),
     "chat.delete": _query("chat:write", 3, "channel", "ts"),
+    "chat.startStream": _json("chat:write", 2, "channel"),
+    "chat.appendStream": _json("chat:write", 4, "channel", "ts"),
+    "chat.stopStream": _json("chat:write", 2, "channel", "ts"),
     "chat.postEphemeral": _json("chat:write", 4, "channel", "user"),
     "chat.getPermalink": _read(None, 4, "channel", "message_ts"),
     # The scope of a channel read depends on the channel's kind; the method asks for it.
