@@ -20,8 +20,8 @@ from bots.doctor_remote import (
     check_database,
     check_model,
     check_redis,
-    check_slack,
 )
+from bots.doctor_slack import check_slack
 from bots.finding import Finding, Status, fail, ok, warn
 from bots.logs import redact
 from bots.providers_file import read_providers_file

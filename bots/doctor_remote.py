@@ -1,4 +1,4 @@
-"""Checks of what is elsewhere: database, Redis, model, Slack. Nothing there is changed."""
+"""Checks of what is elsewhere: database, Redis, model. Nothing there is changed."""
 
 import importlib.util
 from typing import Final
@@ -113,41 +113,6 @@ def _model_finding(settings: Settings, answer: httpx.Response) -> Finding:
         mend = "set THREADWRIGHT_MODEL_NAME to a model that is listed"
         return warn("model", f"{address_shown} does not list {model.name}", mend=mend)
     return ok("model", f"{model.name} at {address_shown}")
-
-
-async def check_slack(settings: Settings) -> list[Finding]:
-    """Check both Slack tokens, the scopes of the installation, and the clock."""
-    from adapters.slack.doctor import (
-        missing_essentials,
-        missing_features,
-        probe_app_token,
-        probe_bot_token,
-    )
-
-    slack = settings.slack
-    if slack.bot_token is None:
-        return [ok("slack", "not configured")]
-    bot = await probe_bot_token(api_url=slack.api_url, token=slack.bot_token.reveal())
-    if bot.is_unreachable:
-        message = f"no answer from {slack.api_url} ({bot.failure})"
-        return [fail("slack", message, mend="check the network and the proxy")]
-    if bot.failure:
-        mend = "copy the bot token (xoxb-) again: app settings > Install App"
-        return [fail("slack", f"bot token: {bot.failure}", mend=mend)]
-    found = [ok("slack", f"bot {bot.bot} in {bot.team}")]
-    mend = "paste the manifest of `threadwright init slack` into the app, and install it again"
-    if essential := missing_essentials(bot.scopes):
-        found.append(fail("slack scopes", f"missing: {', '.join(essential)}", mend=mend))
-    for purpose, scopes in missing_features(bot.scopes).items():
-        found.append(warn("slack scopes", f"no {purpose}: {', '.join(scopes)} missing", mend=mend))
-    if slack.app_token:
-        app = await probe_app_token(api_url=slack.api_url, token=slack.app_token.reveal())
-        mend = "make an app-level token (xapp-) with the scope connections:write"
-        message = f"app token: {app.failure}"
-        found.append(
-            fail("slack socket", message, mend=mend) if app.failure else ok("slack socket", "opens")
-        )
-    return [*found, *clock_findings(bot.server_date, "Slack")]
 
 
 def _reason(error: Exception) -> str:

@@ -1,14 +1,15 @@
-"""Try out Slack tokens: whose they are, what they may do, how far apart the clocks are."""
+"""Try out Slack tokens: whose they are, what they may do, how the app is set, how far apart the clocks are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.manifest import ESSENTIALS, FEATURES
+from adapters.slack.wire import text_at
 
 _TIMEOUT_SECONDS: Final = 10
 
@@ -22,6 +23,7 @@ class TokenProbe:
     is_unreachable: bool = False
     team: str = ""
     bot: str = ""
+    bot_id: str = ""
     scopes: frozenset[str] = frozenset()
     server_date: str | None = None
 
@@ -41,6 +43,7 @@ async def probe_bot_token(*, api_url: str, token: str) -> TokenProbe:
     return TokenProbe(
         team=str(answer.get("team", "")),
         bot=str(answer.get("user", "")),
+        bot_id=str(answer.get("bot_id") or ""),
         scopes=_scopes(headers),
         server_date=headers.get("date"),
     )
@@ -56,6 +59,48 @@ async def probe_app_token(*, api_url: str, token: str) -> TokenProbe:
     except (TimeoutError, aiohttp.ClientError, OSError) as error:
         return TokenProbe(failure=type(error).__name__, is_unreachable=True)
     return TokenProbe()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestProbe:
+    """An app's settings as a manifest, or why they cannot be had: Slack's error code."""
+
+    failure: str | None = None
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def probe_manifest(*, api_url: str, config_token: str, app_id: str) -> ManifestProbe:
+    """Ask Slack for the app's settings. Only an app configuration token may."""
+    client = AsyncWebClient(
+        token=config_token, base_url=api_url, timeout=_TIMEOUT_SECONDS, retry_handlers=[]
+    )
+    try:
+        answer = await client.apps_manifest_export(app_id=app_id)
+    except SlackApiError as error:
+        return ManifestProbe(failure=str(error.response.get("error", "unknown_error")))
+    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+        return ManifestProbe(failure=type(error).__name__)
+    manifest = answer.get("manifest")
+    return ManifestProbe(manifest=manifest if isinstance(manifest, Mapping) else {})
+
+
+def app_id_of(app_token: str) -> str | None:
+    """The app's id, which an app-level token names: xapp-1-A0123-..."""
+    pieces = app_token.split("-")
+    is_known = len(pieces) > 2 and pieces[0] == "xapp" and pieces[2].startswith("A")
+    return pieces[2] if is_known else None
+
+
+async def probe_app_id(*, api_url: str, token: str, bot_id: str) -> str | None:
+    """The id of the app that a bot belongs to; None where Slack does not tell."""
+    client = AsyncWebClient(
+        token=token, base_url=api_url, timeout=_TIMEOUT_SECONDS, retry_handlers=[]
+    )
+    try:
+        answer = await client.bots_info(bot=bot_id)
+    except (SlackApiError, TimeoutError, aiohttp.ClientError, OSError):
+        return None
+    return text_at(answer.data, "bot", "app_id") or None
 
 
 def missing_essentials(scopes: frozenset[str]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from adapters.slack.manifest import slack_manifest
 from config.secret import Secret
 from engine.store.catalog import Catalog
 from engine.store.catalog_entries import Rejection
@@ -56,6 +57,7 @@ async def provider() -> AsyncIterator[Provider]:
 @pytest.fixture
 async def slack() -> AsyncIterator[FakeSlack]:
     async with FakeSlack.start() as running:
+        running.manifest.update(slack_manifest(name="Wren"))
         yield running
 
 
@@ -64,6 +66,7 @@ def slack_environ(slack: FakeSlack) -> dict[str, str]:
         "THREADWRIGHT_SLACK_API_URL": slack.base_url,
         "SLACK_BOT_TOKEN": slack.bot.token,
         "SLACK_APP_TOKEN": slack.app_token,
+        "SLACK_CONFIG_TOKEN": slack.config_token,
     }
 
 
@@ -107,7 +110,7 @@ async def test_everything_in_order_is_said_to_be(
     assert "schema current" in found["database"][0]["message"]
     assert found["redis"][0]["message"].startswith("version ")
     assert found["model"][0]["message"] == f"wren-1 at {provider.url}"
-    assert found["slack socket"][0]["message"] == "opens"
+    assert found["slack socket"][0]["message"] == "opens; each replica holds 2"
     assert {finding["status"] for findings in found.values() for finding in findings} == {"ok"}
 
 
@@ -131,13 +134,38 @@ async def test_wrong_app_token_is_found(slack: FakeSlack) -> None:
     assert "connections:write" in found["slack socket"][0]["mend"]
 
 
+async def test_settings_that_keep_events_away_are_named_with_where_to_click(
+    slack: FakeSlack,
+) -> None:
+    settings = slack.manifest["settings"]
+    settings["socket_mode_enabled"] = False
+    settings["event_subscriptions"]["bot_events"].remove("app_mention")
+    found = (await doctor(**slack_environ(slack)))["slack app"]
+    assert [finding["status"] for finding in found] == ["fail", "fail"]
+    events, sockets = found
+    assert "not subscribed to app_mention" in events["message"]
+    assert "Add Bot User Event" in events["mend"]
+    assert "Enable Socket Mode" in sockets["mend"]
+
+
+async def test_settings_are_not_looked_at_without_a_token_that_may(slack: FakeSlack) -> None:
+    environ = slack_environ(slack)
+    del environ["SLACK_CONFIG_TOKEN"]
+    (finding,) = (await doctor(**environ))["slack app"]
+    assert finding["status"] == "warn"
+    assert "SLACK_CONFIG_TOKEN" in finding["mend"]
+    (finding,) = (await doctor(**environ, SLACK_CONFIG_TOKEN="xoxe.xoxp-hush"))["slack app"]
+    assert "not_allowed_token_type" in finding["message"]
+    assert "hush" not in str(finding)
+
+
 async def test_missing_scopes_name_what_people_cannot_do(slack: FakeSlack) -> None:
     slack.bot.scopes -= {"chat:write", "files:read"}
     found = await doctor(**slack_environ(slack))
     messages = {finding["message"]: finding["status"] for finding in found["slack scopes"]}
     assert messages == {
         "missing: chat:write": "fail",
-        "no text files that people attach: files:read missing": "warn",
+        "no files that people attach: files:read missing": "warn",
     }
 
 

@@ -40,6 +40,8 @@ class Backend:
         self.clock = clock
         self.app_id = app_id
         self.app_token = app_token
+        self.config_token = "xoxe.xoxp-harbour-1"
+        self.manifest: dict[str, Any] = {}
         self.origin = ""
         # Slack's answer to a reply whose root is gone is not documented; a test may choose.
         self.accepts_orphan_replies = False

@@ -53,10 +53,17 @@ def _open_connection(backend: Backend, _call: Call) -> Json:
     return {"url": backend.sockets.open_link(backend.origin)}
 
 
+def _export_manifest(backend: Backend, call: Call) -> Json:
+    if call.text("app_id") != backend.app_id:
+        raise SlackError("invalid_app_id")
+    return {"manifest": backend.manifest}
+
+
 HANDLERS: dict[str, Method] = {
     "api.test": _api_test,
     "auth.test": _auth_test,
     "apps.connections.open": _open_connection,
+    "apps.manifest.export": _export_manifest,
     "chat.postMessage": chat.post_message,
     "chat.update": chat.update,
     "chat.delete": chat.delete,
@@ -136,7 +143,11 @@ def _authenticate(backend: Backend, call: Call) -> None:
             known = backend.world.install_for(call.token) is not None
             raise SlackError("not_allowed_token_type" if known else "invalid_auth")
         return
-    if call.token == backend.app_token:
+    if rule.token is TokenKind.CONFIG:
+        if call.token != backend.config_token:
+            raise SlackError("not_allowed_token_type")
+        return
+    if call.token in (backend.app_token, backend.config_token):
         raise SlackError("not_allowed_token_type")
     found = backend.world.install_for(call.token)
     if found is None:

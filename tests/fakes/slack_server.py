@@ -59,6 +59,7 @@ class FakeSlack:
         self.rate_limits = backend.rates
         self.app_id = backend.app_id
         self.app_token = backend.app_token
+        self.config_token = backend.config_token
         self.signing_secret = backend.http.signing_secret
 
     @staticmethod
@@ -115,6 +116,11 @@ class FakeSlack:
     @property
     def deliveries(self) -> list[Delivery]:
         return self._backend.announcer.deliveries
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The app's settings, as its owner may export them; a test fills it."""
+        return self._backend.manifest
 
     @property
     def team(self) -> Team:

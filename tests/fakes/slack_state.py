@@ -31,6 +31,7 @@ ALL_SCOPES = frozenset(
         "im:write",
         "mpim:history",
         "mpim:read",
+        "usergroups:read",
         "mpim:write",
         "reactions:read",
         "reactions:write",

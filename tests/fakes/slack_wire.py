@@ -25,6 +25,7 @@ class WireForm(StrEnum):
 class TokenKind(StrEnum):
     BOT = "xoxb-"
     APP = "xapp-"
+    CONFIG = "xoxe.xoxp-"
     NONE = ""
 
 
@@ -55,6 +56,9 @@ METHODS: dict[str, MethodRule] = {
     "api.test": MethodRule(form=WireForm.QUERY, token=TokenKind.NONE),
     "auth.test": _query(None, None),
     "apps.connections.open": MethodRule(form=WireForm.QUERY, tier=3, token=TokenKind.APP),
+    "apps.manifest.export": MethodRule(
+        form=WireForm.QUERY, tier=3, token=TokenKind.CONFIG, required=("app_id",)
+    ),
     "chat.postMessage": _json("chat:write", None, "channel"),
     "chat.update": _json("chat:write", 3, "channel", "ts"),
     "chat.delete": _query("chat:write", 3, "channel", "ts"),

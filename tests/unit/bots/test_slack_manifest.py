@@ -25,12 +25,35 @@ def test_manifest_has_socket_mode_agent_view_and_interactivity() -> None:
 
 
 def test_public_address_switches_to_http() -> None:
-    settings: dict[str, Any] = slack_manifest(name="Wren", public_url="https://wren.example/")[
-        "settings"
-    ]  # type: ignore[assignment]
+    settings = slack_manifest(name="Wren", public_url="https://wren.example/")["settings"]
     assert settings["socket_mode_enabled"] is False
     for section in ("event_subscriptions", "interactivity"):
         assert settings[section]["request_url"] == "https://wren.example/slack/events"
+    menus = settings["interactivity"]["message_menu_options_url"]
+    assert menus == "https://wren.example/slack/events"
+
+
+def test_a_distributed_app_can_be_installed_by_a_link() -> None:
+    with pytest.raises(ValueError, match="public address"):
+        slack_manifest(name="Wren", is_distributed=True)
+    manifest = slack_manifest(name="Wren", public_url="https://wren.example", is_distributed=True)
+    redirects = manifest["oauth_config"]["redirect_urls"]
+    assert redirects == ["https://wren.example/slack/oauth_redirect"]
+    assert manifest["settings"]["token_rotation_enabled"] is True
+    assert "redirect_urls" not in slack_manifest(name="Wren")["oauth_config"]
+
+
+def test_commands_and_home_come_with_their_features() -> None:
+    features = slack_manifest(name="Wren", command="/wren", public_url="https://wren.example")[
+        "features"
+    ]
+    (command,) = features["slash_commands"]
+    assert (command["command"], command["url"]) == ("/wren", "https://wren.example/slack/events")
+    assert [shortcut["type"] for shortcut in features["shortcuts"]] == ["message", "global"]
+    assert features["app_home"]["home_tab_enabled"] is True
+    least = slack_manifest(name="Wren", features=())["features"]
+    assert "slash_commands" not in least
+    assert least["app_home"]["home_tab_enabled"] is False
 
 
 def test_fewer_features_ask_for_fewer_scopes() -> None:
