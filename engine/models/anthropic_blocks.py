@@ -54,7 +54,7 @@ class _Block:
         self.input: list[str] = []
         self.signature = ""
         self.half = ""
-        self.call_number = -1
+        self.call_number = 0
         self.is_closed = False
 
     def join(self, text: str | None, *, is_odd: bool) -> str:
@@ -81,9 +81,6 @@ class Blocks:
         self._calls = CallAssembly()
         self._is_torn = False
 
-    def __bool__(self) -> bool:
-        return bool(self._blocks)
-
     @property
     def has_calls(self) -> bool:
         """Whether the answer asks for a tool."""
@@ -100,7 +97,9 @@ class Blocks:
                 block.signature = _str_of(data.get("signature"))
                 self._think(block, _str_of(data.get("thinking")), parts)
             case _Kind.CALL:
-                self._call(block, _str_of(data.get("id")), _str_of(data.get("name")), "", parts)
+                block.call_number = len(self._calls.calls())
+                wire_id, name = _str_of(data.get("id")), _str_of(data.get("name"))
+                self._call(block, parts, wire_id=wire_id, name=name)
             case _Kind.OWN | _Kind.IGNORED:
                 pass
 
@@ -115,7 +114,7 @@ class Blocks:
                 self._think(block, block.join(delta.thinking, is_odd=is_odd), parts)
             case _Kind.CALL:
                 if args := delta.partial_json:
-                    self._call(block, "", "", joined(args) if is_odd else args, parts)
+                    self._call(block, parts, args=joined(args) if is_odd else args)
             case _Kind.OWN:
                 block.input += [delta.partial_json] if delta.partial_json else []
                 block.pieces += [delta.content] if isinstance(delta.content, str) else []
@@ -177,7 +176,7 @@ class Blocks:
         if block.kind is _Kind.CALL and not block.input and block.data.get("input"):
             # The arguments stood in the start, and no piece followed.
             args = encoded(block.data["input"]).decode()
-            self._call(block, "", "", args, parts)
+            self._call(block, parts, args=args)
 
     def _say(self, block: _Block, text: str, parts: list[StreamPart]) -> None:
         if not text:
@@ -200,16 +199,17 @@ class Blocks:
             parts.append(ReasoningDelta(text))
 
     def _call(
-        self, block: _Block, wire_id: str, name: str, args: str, parts: list[StreamPart]
+        self,
+        block: _Block,
+        parts: list[StreamPart],
+        *,
+        wire_id: str | None = None,
+        name: str | None = None,
+        args: str | None = None,
     ) -> None:
         if args:
             block.input.append(args)
-        count = len(self._calls.calls()) if block.call_number < 0 else 0
-        piece = self._calls.add(
-            index=block.index, wire_id=wire_id or None, name=name or None, args=args
-        )
-        if block.call_number < 0:
-            block.call_number = count
+        piece = self._calls.add(index=block.index, wire_id=wire_id, name=name, args=args)
         if piece is not None:
             parts.append(piece)
 

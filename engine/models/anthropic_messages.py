@@ -225,7 +225,7 @@ def _paired(blocks: list[Block], waiting: list[Block]) -> list[Block]:
 
 
 def _is_own_use(block: Block) -> bool:
-    return block["type"] != "tool_use" and str(block["type"]).endswith("_tool_use")
+    return str(block["type"]).endswith("_tool_use")
 
 
 def _is_result(block: Block) -> bool:

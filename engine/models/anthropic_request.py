@@ -67,19 +67,18 @@ def _is_off(thinking: Any) -> bool:
 
 def _began_with_thinking(messages: list[dict[str, Any]]) -> bool:
     """Whether every part of the turn that this request goes on with begins with thinking."""
-    place = len(messages) - 1
-    if messages[place]["role"] == "user":
-        if not _has_results(messages[place]):
+    last = len(messages) - 1
+    if messages[last]["role"] == "user":
+        if not _has_results(messages[last]):
             return True
-        place -= 1
-    while place > 0:
+        last -= 1
+    for place in range(last, 0, -2):
         asked = messages[place - 1]
         is_begin = any(block["type"] != "tool_result" for block in asked["content"])
         if is_begin and messages[place]["content"][0]["type"] not in THINKING:
             return False
         if not _has_results(asked):
-            return True
-        place -= 2
+            break
     return True
 
 
@@ -96,7 +95,7 @@ def _max_tokens(prompt: ModelPrompt, thinking: Mapping[str, Any] | None) -> int:
 
 
 def _positive(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 # -- the rest ------------------------------------------------------------------------------------

@@ -162,8 +162,7 @@ class _Pairing:
 
     def _take_result(self, result: ToolResultPart) -> None:
         """Put a result behind its call, even where something was said in between."""
-        ids = self._ids.get(result.tool_call_id, []) if self._open is not None else []
-        if self._open is not None and ids:
+        if self._open is not None and (ids := self._ids.get(result.tool_call_id)):
             free = next((i for i in ids if i not in self._open.results), None)
             if free is not None:
                 self._open.results[free] = result

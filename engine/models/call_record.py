@@ -9,6 +9,7 @@ import msgspec
 from engine.models.model import ModelPrompt
 from engine.models.parts import StreamResult
 from engine.models.redaction import MASK, redact
+from engine.models.surrogates import encoded
 
 RECORD_BYTES_MAX: Final = 1_000_000
 _TEXT_MAX: Final = 100_000
@@ -62,7 +63,7 @@ def response_record(result: StreamResult) -> dict[str, Any]:
         {
             "content": [_clean(msgspec.to_builtins(part)) for part in result.content],
             "finish": result.finish.value,
-            "usage": None if result.usage is None else msgspec.to_builtins(result.usage),
+            "usage": msgspec.to_builtins(result.usage),
         }
     )
 
@@ -128,8 +129,4 @@ def _bounded(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(value: Any) -> int:
-    try:
-        return len(msgspec.json.encode(value))
-    except UnicodeEncodeError:
-        # Lone surrogates; the store replaces them.
-        return len(str(value).encode(errors="replace")) * 2
+    return len(encoded(value))

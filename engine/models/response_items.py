@@ -32,6 +32,7 @@ class _Item:
     """One item of the answer. `raw` is the provider's own form of it, once it is whole."""
 
     __slots__ = (
+        "args",
         "call",
         "is_done",
         "item_id",
@@ -48,6 +49,7 @@ class _Item:
         self.item_id = item_id
         self.words: list[str] = []
         self.thought_at: tuple[int | None, int | None] | None = None
+        self.args = ""
         self.call: int | None = None
         self.is_done = False
         self.raw: dict[str, Any] | None = None
@@ -56,13 +58,12 @@ class _Item:
 class ResponseItems:
     """What has come of an answer. Methods that take `parts` append what there is to show."""
 
-    __slots__ = ("_args", "_calls", "_half", "_items", "_provider")
+    __slots__ = ("_calls", "_half", "_items", "_provider")
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._items: list[_Item] = []
         self._calls = CallAssembly()
-        self._args: list[str] = []
         self._half = ""
 
     def __bool__(self) -> bool:
@@ -190,8 +191,7 @@ class ResponseItems:
         item.is_done = True
 
     def _name_call(self, item: _Item, raw: dict[str, Any], parts: list[StreamPart]) -> None:
-        item.call = len(self._args)
-        self._args.append("")
+        item.call = len(self._calls.calls())
         piece = self._calls.add(
             index=item.call,
             wire_id=str_of(raw.get("call_id")) or item.item_id,
@@ -208,7 +208,7 @@ class ResponseItems:
             # A call without a name yet is told when it is whole.
             return
         args = joined(args) if event.is_odd else args
-        self._args[item.call] += args
+        item.args += args
         piece = self._calls.add(index=item.call, wire_id=None, name=None, args=args)
         if piece is not None:
             parts.append(piece)
@@ -216,9 +216,8 @@ class ResponseItems:
     def _complete_args(
         self, item: _Item, whole: str | None, event: Event, parts: list[StreamPart]
     ) -> None:
-        streamed = "" if item.call is None else self._args[item.call]
-        if whole and whole.startswith(streamed):
-            self._add_args(item, whole[len(streamed) :], event, parts)
+        if whole and whole.startswith(item.args):
+            self._add_args(item, whole[len(item.args) :], event, parts)
 
     # -- text ------------------------------------------------------------------------------------
 

@@ -118,7 +118,6 @@ class ResponsesDecoder:
         elif frame.name == BODY and (fault := page_fault(frame.data)) is not None:
             self._fault = fault
         elif frame.name == "error":
-            self._good = True
             self._fail(frame.data.decode("utf-8", "replace"))
         else:
             self._dropped += 1

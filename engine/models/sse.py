@@ -73,9 +73,7 @@ class SseSplitter:
         if not chunk:
             return events
         if self._skip_lf:
-            self._skip_lf = False
-            if chunk.startswith(b"\n"):
-                chunk = chunk[1:]
+            chunk = chunk.removeprefix(b"\n")
         start = 0
         for end in _LINE_END.finditer(chunk):
             line = chunk[start : end.start()]
