@@ -1,6 +1,7 @@
 """Redis or Postgres goes away in the middle of replies and comes back: every reply is complete and single."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 
 import pytest
@@ -15,8 +16,8 @@ from tests.fakes.redis import RedisServer
 from tests.fakes.slack_deliveries import Delivery
 from tests.fakes.slack_server import FakeSlack
 
-OUTAGE_SECONDS = 10.0
-"""Longer than any time-out or pause of a connection to Redis."""
+OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "10"))
+"""Longer than any time-out or pause of a connection to Redis. More of it, by hand, shows the same."""
 
 
 async def until_tried(deliveries: Sequence[Delivery], times: int) -> None:
@@ -28,7 +29,7 @@ async def until_tried(deliveries: Sequence[Delivery], times: int) -> None:
     await until_true(is_so)
 
 
-async def test_redis_may_be_away_for_ten_seconds(
+async def test_redis_may_be_away_for_long(
     slack: FakeSlack, model: FakeModel, database_url: str, redis: RedisServer, pool: Pool
 ) -> None:
     """D3: one replica works, another delivers, so that all live text goes by Redis."""
