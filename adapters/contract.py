@@ -16,16 +16,27 @@ from engine.chat.writes import ActionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallRate:
+    """How often a method may be called in one installation, by all replicas together.
+
+    None: not limited, but for what the platform says when it has had enough.
+    """
+
+    per_minute: float | None = None
+    per_channel_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceLimits:
     """What a platform allows.
 
     `page_size` as the platform counts characters of rendered text. `edit_interval_ms_min`: least time
-    between two edits of one message. `edits_per_minute`: of all messages of an installation.
+    between two edits of one message. `rates` by the name of the method, for all that are limited.
     """
 
     page_size: int
     edit_interval_ms_min: int
-    edits_per_minute: int
+    rates: Mapping[str, CallRate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

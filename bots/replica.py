@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from bots.bot_models import unanswered_bots
 from bots.brains import build_brains
@@ -17,6 +18,10 @@ from config.settings import Settings
 from engine.agent.brain import Brains
 from engine.agent.turn_state import TurnLimits, TurnPorts
 from engine.api import Engine
+from engine.budgets.budget import Budget
+from engine.budgets.memory_budget import MemoryBudget
+from engine.budgets.redis_budget import RedisBudget
+from engine.budgets.shared_budget import SharedBudget
 from engine.models.catalog import ModelCatalog
 from engine.models.client import model_session
 from engine.store.files import FileLimits
@@ -45,6 +50,7 @@ class Replica:
     engine: Engine
     pool: Pool
     relay: Relay
+    budget: Budget
     worker: Worker | None
 
 
@@ -109,7 +115,13 @@ async def open_replica(
         )
         tasks.start(housekeeper.run(), name="housekeeping")
         tasks.on_drain("worker", worker.drain)
-    return Replica(engine=engine, pool=pool, relay=relay, worker=worker)
+    return Replica(
+        engine=engine,
+        pool=pool,
+        relay=relay,
+        budget=_open_budget(stack, settings),
+        worker=worker,
+    )
 
 
 def _warn_of_bots(catalog: ModelCatalog, bots: Iterable[Bot]) -> None:
@@ -128,6 +140,15 @@ def _open_relay(stack: AsyncExitStack, tasks: Background, settings: Settings) ->
     )
     tasks.start(relay.run(), name="relay")
     return relay
+
+
+def _open_budget(stack: AsyncExitStack, settings: Settings) -> Budget:
+    if settings.redis.url is None:
+        return MemoryBudget()
+    redis = RedisBudget(settings.redis.url.reveal(), replica=uuid4().hex)
+    budget = SharedBudget(redis)
+    stack.push_async_callback(budget.close)
+    return budget
 
 
 def _file_limits(settings: Settings) -> FileLimits:

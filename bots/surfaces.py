@@ -77,6 +77,7 @@ def _open_slack(
         settings.delivery,
         defaults=ChatDefaults(bot=bot),
         notifications=settings.notifications,
+        budget=replica.budget,
     )
     application.add_routes(slack.routes())
     tasks.start(slack.run(), name="slack")

@@ -1,4 +1,4 @@
-"""Owns when a message is edited and when a call may go out. Pure: every decision is given `now`.
+"""Owns when a message is edited. Pure: every decision is given `now`.
 
 Times are seconds of one monotonic clock.
 """
@@ -59,45 +59,3 @@ class EditPacer:
     def paused(self, *, until: float) -> "EditPacer":
         """The pacer after a Retry-After. A shorter pause never ends a longer one."""
         return replace(self, paused_until=max(self.paused_until, until))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
-    """A token bucket as a value: `capacity` calls at once, `per_second` after.
-
-    `tokens` were left at time `at`; below zero they are promised to callers that wait. An `at` in the
-    future is a pause.
-    """
-
-    capacity: float
-    per_second: float
-    tokens: float
-    at: float
-
-    @classmethod
-    def full(cls, *, capacity: float, per_second: float, now: float) -> "Bucket":
-        """A bucket that nobody has used."""
-        return cls(capacity=capacity, per_second=per_second, tokens=capacity, at=now)
-
-    def take(self, now: float) -> tuple["Bucket", float]:
-        """Reserve one call: the bucket after it, and how many seconds to wait before it.
-
-        Callers are served in the order in which they reserve.
-        """
-        filled = self._filled(now)
-        tokens = filled.tokens - 1
-        wait = max(filled.at - now, 0.0) + max(-tokens, 0.0) / self.per_second
-        return replace(filled, tokens=tokens), wait
-
-    def pause_until(self, until: float, *, now: float) -> "Bucket":
-        """No call before `until`, and then one by one. A shorter pause never ends a longer one."""
-        filled = self._filled(now)
-        if until <= filled.at:
-            return filled
-        return replace(filled, tokens=min(filled.tokens, 1.0), at=until)
-
-    def _filled(self, now: float) -> "Bucket":
-        if now <= self.at:
-            return self
-        tokens = min(self.capacity, self.tokens + (now - self.at) * self.per_second)
-        return replace(self, tokens=tokens, at=now)

@@ -49,6 +49,7 @@ class DeliveryPump:
         renderer: Renderer,
         settings: DeliverySettings,
         *,
+        times: CallTimes,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self._engine = engine
@@ -58,7 +59,7 @@ class DeliveryPump:
         # Not the loop's: that stands still within a step, even if the whole process does.
         self._clock = clock or time.monotonic
         self._owner: UUID = uuid4()
-        self._times = CallTimes(edits_per_minute=surface.limits.edits_per_minute, now=self._clock())
+        self._times = times
         self._held: dict[int, tuple[ThreadDelivery, asyncio.Task[None]]] = {}
         self._by_chat: dict[ChatId, set[ThreadDelivery]] = {}
         self._wakeup = Wakeup()

@@ -14,9 +14,12 @@ from enum import StrEnum
 from typing import assert_never
 
 from adapters.contract import MessageRef, Place, Surface
-from adapters.delivery.call_times import CallTimes, Method
+from adapters.delivery.call_gates import FIND
+from adapters.delivery.call_line import CallLine
+from adapters.delivery.call_times import CallTimes
 from adapters.delivery.chat_watch import ChatWatch
 from adapters.delivery.delivery_plan import Delete, Edit, LookUp, Operation, Post, Seal
+from adapters.delivery.operation_calls import method_of
 from adapters.delivery.pacing import EditPacer, Wait
 from adapters.delivery.page_ledger import LeaseLost, PageLedger
 from adapters.delivery.page_pieces import Renderer
@@ -85,7 +88,6 @@ class ThreadDelivery:
         self.delivery = delivery
         self._engine = engine
         self._surface = surface
-        self._times = times
         self._patience_seconds = patience_seconds
         self._clock = clock
         self._place = Place(
@@ -99,6 +101,9 @@ class ThreadDelivery:
         self._pacer = EditPacer(interval_ms_min=surface.limits.edit_interval_ms_min)
         self._pacers: dict[str, EditPacer] = {}
         self._wakeup = Wakeup()
+        self._line = CallLine(
+            times, self._place.installation, self._place.channel, wake=self._wakeup.ring
+        )
         self._look_ups: dict[tuple[ItemKey, int], float] = {}
         self._failures = 0
         self._is_stopping = False
@@ -134,6 +139,7 @@ class ThreadDelivery:
                     await self._wait_for_change()
         finally:
             self._watch.close()
+            self._line.close()
         await self._release()
         return Ended.STOPPED
 
@@ -153,6 +159,7 @@ class ThreadDelivery:
 
     async def _wait_for_change(self) -> None:
         """Wait for something that could change what is shown; what is held back is not hurried."""
+        await self._line.ask({})
         mirror = self._watch.mirror
         mirror.has_changed = False
         if len(mirror.live_text) > HURRIED_TEXT_MAX:
@@ -164,7 +171,17 @@ class ThreadDelivery:
     async def _next(self, operations: tuple[Operation, ...]) -> None:
         """Do the first operation whose time has come, or wait for the first time."""
         now = self._clock()
-        ready = [(self._ready_at(operation, now), operation) for operation in operations]
+        times = [self._due_at(operation, now) for operation in operations]
+        wants: dict[str, bool] = {}
+        for at, operation in zip(times, operations, strict=True):
+            method = method_of(operation)
+            if at <= now and method is not None:
+                wants[method] = wants.get(method, False) or self._is_urgent(operation)
+        allowed_at = await self._line.ask(wants)
+        ready = [
+            (max(at, allowed_at.get(method_of(operation) or "", at)), operation)
+            for at, operation in zip(times, operations, strict=True)
+        ]
         for at, operation in ready:
             if at <= now:
                 await self._carry_out(operation)
@@ -174,59 +191,62 @@ class ThreadDelivery:
         await self._take()
 
     async def _wait_until(self, moment: float) -> None:
-        """Wait, but return as soon as the chat has changed in more than its live text."""
+        """Wait, but return as soon as a call is permitted, or the chat has more than new live text."""
         while (left := moment - self._clock()) > 0 and not self._is_stopping:
             await self._wakeup.wait(min(left, LOOK_SECONDS))
-            if await self._take():
+            if await self._take() or self._line.is_permitted:
                 return
 
-    def _ready_at(self, operation: Operation, now: float) -> float:
-        channel = self._place.channel
+    def _due_at(self, operation: Operation, now: float) -> float:
+        """When an operation should be done, whether or not it may be."""
         match operation:
             case Post(key=key):
-                paused = self._times.ready_at(Method.POST, channel, now=now)
                 since = self._wanted.wordless_since(key)
-                return paused if since is None else max(paused, since + ACTIVITY_SECONDS)
+                return now if since is None else since + ACTIVITY_SECONDS
             case Edit():
-                paused = self._times.ready_at(Method.EDIT, channel, now=now)
-                return max(paused, self._edit_ready_at(operation, now))
-            case Delete():
-                return self._times.ready_at(Method.DELETE, channel, now=now)
+                return self._edit_due_at(operation, now)
             case LookUp(key=key, page=page):
-                paused = self._times.ready_at(Method.FIND, channel, now=now)
-                return max(paused, self._look_ups.get((key, page), paused))
-            case Seal():
+                return self._look_ups.get((key, page), now)
+            case Delete() | Seal():
                 return now
         assert_never(operation)
 
-    def _edit_ready_at(self, edit: Edit, now: float) -> float:
+    def _edit_due_at(self, edit: Edit, now: float) -> float:
         wanted = self._wanted.page(edit.key, edit.page).content_hash
         pacer = self._pacers.get(edit.message_id, self._pacer)
         pace = pacer.decide(now=now, wanted=wanted, final=edit.is_final)
-        at = now + pace.seconds if isinstance(pace, Wait) else now
-        return at if edit.is_final else max(at, self._times.draft_ready_at(now=now))
+        return now + pace.seconds if isinstance(pace, Wait) else now
+
+    def _is_urgent(self, operation: Operation) -> bool:
+        """Whether somebody waits for it: for all but what only shows a little more of a text."""
+        match operation:
+            case Post(key=key, page=page):
+                return page == 0 or not self._wanted.page(key, page).is_draft
+            case Edit(is_final=is_final):
+                return is_final
+            case _:
+                return True
 
     # -- doing -----------------------------------------------------------------------------------
 
     async def _carry_out(self, operation: Operation) -> None:
-        method = Method.FIND
+        method = method_of(operation)
+        if method is not None:
+            self._line.spend(method)
         try:
             match operation:
                 case Post():
-                    method = Method.POST
                     await self._post(operation)
                 case Edit():
-                    method = Method.EDIT
                     await self._edit(operation)
                 case Delete():
-                    method = Method.DELETE
                     await self._delete(operation)
                 case LookUp():
                     await self._look_up(operation)
                 case Seal(key=key, page=page, content_hash=content_hash):
                     await self._ledger.seal(key, page, content_hash)
         except SurfaceError as error:
-            self._make_sense_of(error, method)
+            await self._make_sense_of(error, method or FIND)
         else:
             self._failures = 0
 
@@ -252,9 +272,7 @@ class ThreadDelivery:
         if wanted.is_draft:
             await self._ledger.unseal(key, page)
         ref = MessageRef(place=self._place, message_id=operation.message_id)
-        now = self._clock()
-        self._times.edited(now=now)
-        self._pacers[operation.message_id] = self._pacer.failed(now=now)
+        self._pacers[operation.message_id] = self._pacer.failed(now=self._clock())
         try:
             await self._surface.edit(ref, wanted.outgoing)
         except Gone:
@@ -295,13 +313,12 @@ class ThreadDelivery:
         else:
             self._look_ups[key, page] = self._clock() + LOOK_UP_AGAIN_SECONDS
 
-    def _make_sense_of(self, error: SurfaceError, method: Method) -> None:
+    async def _make_sense_of(self, error: SurfaceError, method: str) -> None:
         """Decide how to go on after a call that failed; raises when there is no going on."""
-        now, channel = self._clock(), self._place.channel
         self._log(error, method)
         match error:
             case RateLimited(retry_after_seconds=seconds):
-                self._times.pause(method, channel, until=now + seconds)
+                await self._line.pause(method, seconds)
             case MessageTooLong():
                 if not self._wanted.use_smaller_pages():
                     raise DeliveryFailed(error.code, is_denied=True) from error
@@ -312,15 +329,15 @@ class ThreadDelivery:
                 if self._failures >= UNAVAILABLE_TRIES_MAX:
                     raise DeliveryFailed(error.code, is_denied=False) from error
                 seconds = UNAVAILABLE_SECONDS_MIN * 2 ** (self._failures - 1)
-                until = now + min(seconds, UNAVAILABLE_SECONDS_MAX)
-                self._times.pause(method, channel, until=until)
+                until = self._clock() + min(seconds, UNAVAILABLE_SECONDS_MAX)
+                self._line.hold(method, until=until)
 
-    def _log(self, error: SurfaceError, method: Method) -> None:
+    def _log(self, error: SurfaceError, method: str) -> None:
         logger.info(
             "platform call failed",
             extra={
                 "action": "delivery_call_failed",
-                "method": method.value,
+                "method": method,
                 "code": error.code,
                 "chat_id": str(self.delivery.chat_id),
                 "delivery_id": self.delivery.id,

@@ -6,14 +6,17 @@ import aiohttp
 from aiohttp import web
 
 from adapters.contract import ChatDefaults
+from adapters.delivery.call_times import CallTimes
 from adapters.delivery.notification_pump import NotificationPump
 from adapters.delivery.pump import DeliveryPump
 from adapters.slack.app import SlackApp
 from adapters.slack.courtesy import Courtesies
 from adapters.slack.desk import House
 from adapters.slack.forms import FormDesk
+from adapters.slack.identity import PLATFORM
 from adapters.slack.inbox_worker import InboxWorker
 from adapters.slack.intent_handler import IntentHandler
+from adapters.slack.limits import RATES
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
 from adapters.slack.questions import MayAnswer, anybody_may_answer
@@ -22,6 +25,8 @@ from adapters.slack.workspaces import AllWorkspaces
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
 from engine.api import Engine
+from engine.budgets.budget import Budget
+from engine.budgets.memory_budget import MemoryBudget
 
 
 class SlackAdapter:
@@ -40,6 +45,7 @@ class SlackAdapter:
         defaults: ChatDefaults | None = None,
         may_answer: MayAnswer = anybody_may_answer,
         notifications: NotificationsSettings | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._engine = engine
         self._settings = settings
@@ -47,6 +53,7 @@ class SlackAdapter:
         self._notifications = notifications or NotificationsSettings()
         self._apps = (SlackApp(settings),)
         self._workspaces = AllWorkspaces()
+        self._times = CallTimes(budget or MemoryBudget(), platform=PLATFORM, rates=RATES)
         self._courtesies = Courtesies()
         self._house = House(
             engine=engine,
@@ -114,7 +121,9 @@ class SlackAdapter:
         surface = SlackSurface(
             self._workspaces, edit_interval_ms_min=self._settings.edit_interval_ms_min
         )
-        pump = self._pump = DeliveryPump(self._engine, surface, MrkdwnRenderer(), self._delivery)
+        pump = self._pump = DeliveryPump(
+            self._engine, surface, MrkdwnRenderer(), self._delivery, times=self._times
+        )
         intents = IntentHandler(self._house, self._workspaces)
         worker = InboxWorker(self._engine, intents, self._delivery)
         notices = NotificationPump(
@@ -149,6 +158,7 @@ class SlackAdapter:
         self, worker: InboxWorker, pump: DeliveryPump, notices: NotificationPump
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
+            pacing = tasks.create_task(self._times.run(), name="slack pace")
             noticing = tasks.create_task(notices.run(), name="slack notices")
             working = tasks.create_task(worker.run(), name="slack inbox")
             pumping = tasks.create_task(pump.run(), name="slack pump")
@@ -166,6 +176,7 @@ class SlackAdapter:
             await pumping
             await noticing
             await self._courtesies.close()
+            pacing.cancel()
 
     async def _tell_when_connected(self) -> None:
         for app in self._apps:

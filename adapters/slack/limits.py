@@ -4,8 +4,11 @@ Sources: [ref] Slack's API reference; [sdk] the checks in slack_sdk's and slackb
 [seen] behaviour reported by operators and not documented.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
+from adapters.contract import CallRate
+from adapters.delivery.call_gates import DELETE, EDIT, FIND, POST
 from adapters.delivery.page_pieces import PageLimit
 
 # Texts, in characters after escaping.
@@ -65,8 +68,6 @@ LINK_URL_MAX: Final = 3_000
 
 # Time.
 EDIT_INTERVAL_MS_MIN: Final = 3_000  # [ref] chat.update while streaming: at least 3 s apart
-UPDATES_PER_MINUTE: Final = 50  # [ref] tier 3, per method, workspace and app
-POSTS_PER_SECOND_PER_CHANNEL: Final = 1.0  # [ref] chat.postMessage's special tier
 ACK_SECONDS_MAX: Final = 3.0  # [ref] events, interactions and view submissions
 RESPONSE_URL_POSTS_MAX: Final = 5  # [ref]
 RESPONSE_URL_MINUTES_MAX: Final = 30  # [ref]
@@ -75,3 +76,23 @@ LOADING_MESSAGES_MAX: Final = 10  # [ref]
 LOADING_MESSAGE_TEXT_MAX: Final = 50  # [ref]
 STREAM_SECONDS_MAX: Final = 300.0  # [seen] Slack ends a native stream after about five minutes
 SUGGESTED_PROMPTS_MAX: Final = 4  # [ref]
+
+# Calls. Slack counts per method, workspace and app, [ref] docs.slack.dev/apis/web-api/rate-limits.
+_TIER_2: Final = CallRate(per_minute=20)
+_TIER_3: Final = CallRate(per_minute=50)
+_TIER_4: Final = CallRate(per_minute=100)
+TELL: Final = "tell"  # chat.postEphemeral
+REACT: Final = "react"  # reactions.add
+READ: Final = "read"  # conversations.history
+OPEN: Final = "open"  # conversations.open
+RATES: Final[Mapping[str, CallRate]] = {
+    # Once a second in a channel, and "several hundred a minute" in a workspace.
+    POST: CallRate(per_minute=300, per_channel_per_second=1),
+    EDIT: _TIER_3,  # chat.update
+    DELETE: _TIER_3,  # chat.delete
+    FIND: _TIER_3,  # conversations.replies
+    READ: _TIER_3,
+    OPEN: _TIER_3,
+    REACT: _TIER_3,
+    TELL: _TIER_4,
+}

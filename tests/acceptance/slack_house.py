@@ -92,6 +92,7 @@ async def house(
             delivery,
             may_answer=may_answer,
             notifications=NotificationsSettings(poll_seconds=0.1),
+            budget=replica.replica.budget,
         )
         async with _served(adapter) as url:
             if over_http:

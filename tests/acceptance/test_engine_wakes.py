@@ -157,3 +157,18 @@ async def test_a_full_replica_leaves_its_chats_to_others_and_looks_when_it_has_r
         model.release("full")
         for chat_id in (filling, waiting):
             await replica.until(chat_id, ShownStatus.WAITING)
+
+
+async def test_a_chat_whose_wake_was_lost_is_found_by_the_poll(
+    database_url: str, model: FakeModel
+) -> None:
+    """Any hint may be lost: without a bus, one replica hears nothing of what another creates."""
+    model.answer(lambda seen: [Say(seen.last_text)])
+    polls = replace(ONLY_WAKES, poll_seconds=0.05)
+    async with (
+        TestReplica.start(database_url, works=False) as api,
+        TestReplica.start(database_url, model.url, worker=polls) as replica,
+    ):
+        await replica.until(await replica.chat("warm up"), ShownStatus.WAITING)
+        chat_id = await api.chat("one")
+        await api.until(chat_id, ShownStatus.WAITING)

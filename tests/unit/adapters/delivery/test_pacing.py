@@ -1,6 +1,6 @@
 """The pace of edits and calls, from given times alone."""
 
-from adapters.delivery.pacing import Bucket, EditNow, EditPacer, Nothing, Wait
+from adapters.delivery.pacing import EditNow, EditPacer, Nothing, Wait
 
 
 def pacer() -> EditPacer:
@@ -47,44 +47,3 @@ def test_asking_again_changes_nothing() -> None:
     edited = pacer().edited(now=10.0, shown="a")
     answers = {edited.decide(now=11.0, wanted="b", final=False) for _ in range(3)}
     assert answers == {Wait(seconds=2.0)}
-
-
-def test_bucket_lets_a_burst_through_and_then_one_per_interval() -> None:
-    bucket = Bucket.full(capacity=3, per_second=2, now=0.0)
-    waits = []
-    for _ in range(6):
-        bucket, wait = bucket.take(0.0)
-        waits.append(wait)
-    assert waits == [0.0, 0.0, 0.0, 0.5, 1.0, 1.5]
-
-
-def test_bucket_fills_up_to_its_capacity_and_not_above() -> None:
-    bucket = Bucket.full(capacity=2, per_second=1, now=0.0)
-    for _ in range(2):
-        bucket, _ = bucket.take(0.0)
-    waits = []
-    for _ in range(3):
-        bucket, wait = bucket.take(1000.0)
-        waits.append(wait)
-    assert waits == [0.0, 0.0, 1.0]
-
-
-def test_nobody_passes_a_paused_bucket_and_then_one_by_one() -> None:
-    bucket = Bucket.full(capacity=5, per_second=1, now=0.0).pause_until(30.0, now=0.0)
-    waits = []
-    for _ in range(3):
-        bucket, wait = bucket.take(10.0)
-        waits.append(wait)
-    assert waits == [20.0, 21.0, 22.0]
-
-
-def test_a_shorter_pause_of_the_bucket_does_not_end_a_longer_one() -> None:
-    bucket = Bucket.full(capacity=5, per_second=1, now=0.0)
-    paused = bucket.pause_until(30.0, now=0.0).pause_until(10.0, now=0.0)
-    assert paused.take(0.0)[1] == 30.0
-
-
-def test_a_clock_that_steps_back_gives_no_tokens() -> None:
-    bucket = Bucket.full(capacity=1, per_second=1, now=100.0)
-    bucket, _ = bucket.take(100.0)
-    assert bucket.take(99.0)[1] == 2.0
