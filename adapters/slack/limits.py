@@ -78,7 +78,6 @@ STREAM_SECONDS_MAX: Final = 300.0  # [seen] Slack ends a native stream after abo
 SUGGESTED_PROMPTS_MAX: Final = 4  # [ref]
 
 # Calls. Slack counts per method, workspace and app, [ref] docs.slack.dev/apis/web-api/rate-limits.
-_TIER_2: Final = CallRate(per_minute=20)
 _TIER_3: Final = CallRate(per_minute=50)
 _TIER_4: Final = CallRate(per_minute=100)
 TELL: Final = "tell"  # chat.postEphemeral
