@@ -143,7 +143,7 @@ class _Replay:
             wanted = {"id": str, "name": str, "input": dict}
         if kind.endswith("_tool_result"):
             wanted = {"tool_use_id": str, "content": object}
-        return all(isinstance(data.get(key), cls) for key, cls in wanted.items())
+        return all(key in data and isinstance(data[key], cls) for key, cls in wanted.items())
 
 
 def _call_block(paired: PairedCall) -> Block:

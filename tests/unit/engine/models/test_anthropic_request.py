@@ -139,6 +139,8 @@ def test_search_goes_back_where_it_stood_and_unchanged() -> None:
         (own(SEARCH), own(FOUND, wire="responses")),
         (own({"type": "server_tool_use"}), own(None), own({"type": "new"})),
         (own({"type": "compaction", "content": "x"}),),
+        (own({"type": "redacted_thinking"}),),
+        (own(SEARCH), own({"type": "web_search_tool_result", "tool_use_id": "srv1"})),
     ],
 )
 def test_half_a_pair_and_what_others_ran_is_left_out(parts: tuple[ProviderPart, ...]) -> None:
