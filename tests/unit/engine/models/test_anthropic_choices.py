@@ -49,6 +49,8 @@ def choices(options: dict[str, Any], **fields: Any) -> dict[str, Any]:
         ({"max_tokens": 9}, {"max_output_tokens": 7}, {"max_tokens": 7}),
         ({"max_tokens": True}, {}, {}),
         ({"max_tokens": -1}, {}, {}),
+        ({"max_tokens": 1}, {}, {"max_tokens": 1}),
+        ({}, {"max_output_tokens": 1}, {"max_tokens": 1}),
         (BUDGET | {"max_tokens": 2001}, {}, BUDGET | {"max_tokens": 2001}),
         (BUDGET | {"max_tokens": 2000}, {}, BUDGET | {"max_tokens": 4000}),
         (ADAPTIVE | {"max_tokens": 9}, {}, ADAPTIVE | {"max_tokens": 9}),
@@ -63,6 +65,7 @@ def test_options_that_the_api_takes_together_are_sent(
 def test_other_options_are_sent_but_change_nothing_of_ours() -> None:
     sent = body(user("Hi"), options={"service_tier": "auto", "stream": False, "model": "x"})
     assert (sent["service_tier"], sent["stream"], sent["model"]) == ("auto", True, "m")
+    assert "tools" not in body(user("Hi"), options={"tools": "odd"})
 
 
 def thinks(*messages: Any) -> bool:
@@ -75,6 +78,11 @@ def test_a_turn_that_began_without_thinking_goes_on_without() -> None:
     first, second = said(call("c1")), said(THOUGHT, call("c2"))
     assert not thinks(user("Hi"), first, result("c1"), second, result("c2"))
     assert thinks(user("Hi"), said(call("c1")), result("c1"), said("Calm."), user("And now?"))
+    answered = (user("Hi"), said(THOUGHT, "Calm."), user("And now?"))
+    assert not thinks(*answered, said(call("c1")), result("c1"))
+    assert thinks(
+        user("Hi"), said("Calm."), user("And now?"), said(THOUGHT, call("c1")), result("c1")
+    )
 
 
 def test_tools_are_told_once_and_described_where_there_are_words() -> None:

@@ -62,8 +62,18 @@ def test_picture_that_would_be_refused_is_named(data: bytes, why: str) -> None:
     assert text["text"] == f"Ada: See\n[file: tide.png (image/png); {why}]"
 
 
-def test_newest_pictures_stay_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anthropic_files, "FILES_BYTES_MAX", 2 * len(PNG))
+def test_words_are_not_missed_where_only_a_picture_came() -> None:
+    message = NewMessage(role=Role.USER, content=(picture(),), author=ADA)
+    assert wire(message) == [
+        ("user", ["Ada: [file: tide.png (image/png); this model cannot read it]"])
+    ]
+
+
+@pytest.mark.parametrize(("bound", "most"), [("FILES_BYTES_MAX", 2 * len(PNG)), ("FILES_MAX", 2)])
+def test_newest_pictures_stay_where_all_are_too_many(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anthropic_files, bound, most)
     files = {PICTURE: FileData(media_type="image/png", data=PNG)}
     history = [with_file(picture(f"{number}.png")) for number in range(3)]
     sent = wire(*history, files=files, accepts=frozenset({"image"}))

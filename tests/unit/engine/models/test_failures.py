@@ -58,6 +58,7 @@ def test_ordinary_words_stay(text: str) -> None:
 
 def test_given_secrets_are_masked_wherever_they_stand() -> None:
     assert redact("a plainword b", ("plainword", "", "a")) == "a *** b"
+    assert redact("the tide and the sea", ("tide", "sea")) == "the *** and the sea"
 
 
 def test_hostile_text_is_masked_in_no_time() -> None:
