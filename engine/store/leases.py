@@ -57,6 +57,18 @@ class Renewed:
     snapshot_version: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What there may be to do. `has_runnable`: chats that nobody has; `has_caps`: of any organization.
+
+    `overdue`: chats whose actions are past their deadline, longest past first.
+    """
+
+    has_runnable: bool
+    has_caps: bool
+    overdue: tuple[ChatId, ...]
+
+
 class Leases:
     """Takes and keeps leases. Methods raise StoreUnavailable when the database is out of reach."""
 
@@ -89,10 +101,14 @@ class Leases:
             )
         return tuple(_acquired_of(row, is_capped=True) for row in rows)
 
-    async def has_caps(self) -> bool:
-        """Whether any organization has a cap."""
-        row = await self._pool.fetch_one(query("leases.has_caps"))
-        return row is not None and bool(row["has_caps"])
+    async def survey(self, limit: int) -> Survey:
+        """See what there may be to do, and up to `limit` chats that are overdue; changes nothing."""
+        (row,) = await self._pool.fetch(query("leases.survey"), limit)
+        return Survey(
+            has_runnable=row["has_runnable"],
+            has_caps=row["has_caps"],
+            overdue=tuple(row["overdue"]),
+        )
 
     async def renew_chats(
         self, held: Sequence[tuple[ChatId, RunnerId]], lease_seconds: float
@@ -112,11 +128,6 @@ class Leases:
             )
             for row in rows
         )
-
-    async def due_action_chats(self, limit: int) -> tuple[ChatId, ...]:
-        """Chats whose actions are past their deadline, longest past first."""
-        rows = await self._pool.fetch(query("leases.due_action_chats"), limit)
-        return tuple(row["id"] for row in rows)
 
     async def forget_heartbeats(self, older_than_seconds: float = 3600.0) -> int:
         """Remove heartbeats that ended that long ago; how many."""

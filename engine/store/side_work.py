@@ -1,5 +1,6 @@
 """What work beside the turns keeps: titles that were asked for, and what its model calls cost."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
@@ -18,11 +19,26 @@ class SideCall(StrEnum):
     SUMMARY = "summary"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideSurvey:
+    """What nobody works on: titles that were asked for, and notifications without words."""
+
+    has_title_requests: bool
+    has_notifications: bool
+
+
 class SideWorkRows:
     """Stores and reads it. Methods raise StoreUnavailable when the database is out of reach."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+
+    async def survey(self) -> SideSurvey:
+        """See what there may be to do; changes nothing."""
+        (row,) = await self._pool.fetch(query("side_work.survey"))
+        return SideSurvey(
+            has_title_requests=row["has_title_requests"], has_notifications=row["has_notifications"]
+        )
 
     async def record_call(
         self,

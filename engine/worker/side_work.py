@@ -63,6 +63,8 @@ class SideWork:
         self._new_chats: asyncio.Queue[SideChat] = asyncio.Queue(TITLES_WAITING_MAX)
         # Invariant: new chats that wait or are being named, so that none is named twice at a time.
         self._offered: set[ChatId] = set()
+        self._has_title_requests = asyncio.Event()
+        self._has_notifications = asyncio.Event()
 
     def offer(self, chat: AcquiredChat) -> None:
         """Have a chat named, if it is a new one. Returns at once."""
@@ -93,8 +95,12 @@ class SideWork:
         async with asyncio.TaskGroup() as group:
             for number in range(AT_ONCE):
                 group.create_task(self._name_new_chats(), name=f"titles {number}")
-            group.create_task(self._each_round(self._name_on_request), name="titles on request")
-            group.create_task(self._each_round(self._find_words), name="notices")
+            for due, work, name in (
+                (self._has_title_requests, self._name_on_request, "titles on request"),
+                (self._has_notifications, self._find_words, "notices"),
+            ):
+                group.create_task(self._whenever(due, work), name=name)
+            group.create_task(self._look(), name="side work")
 
     async def _name_new_chats(self) -> None:
         while True:
@@ -104,12 +110,26 @@ class SideWork:
             finally:
                 self._offered.discard(chat.chat_id)
 
-    async def _each_round(self, work: Callable[[], Awaitable[bool]]) -> None:
-        """Look again at once after a full round, otherwise after a while."""
+    async def _look(self) -> None:
+        """See again and again what there is to do; the two kinds of it do not wait for each other."""
         while True:
-            has_more = await _harmlessly(work)
-            if not has_more:
-                await asyncio.sleep(self._pace.poll_seconds)
+            await _harmlessly(self._survey)
+            await asyncio.sleep(self._pace.poll_seconds)
+
+    async def _survey(self) -> None:
+        survey = await self._side.survey()
+        if survey.has_title_requests:
+            self._has_title_requests.set()
+        if survey.has_notifications:
+            self._has_notifications.set()
+
+    async def _whenever(self, due: asyncio.Event, work: Callable[[], Awaitable[bool]]) -> None:
+        """Work when there is something to do, and again at once after a full round."""
+        while True:
+            await due.wait()
+            due.clear()
+            while await _harmlessly(work):
+                pass
 
     async def _name_on_request(self) -> bool:
         claim = uuid4()

@@ -20,7 +20,7 @@ from engine.chat.commands import ExpireActions
 from engine.chat.ids import ChatId
 from engine.store.chat_machine import ChatMachine
 from engine.store.errors import StoreUnavailable
-from engine.store.leases import AcquiredChat, Leases
+from engine.store.leases import AcquiredChat, Leases, Survey
 from engine.stream.relay import Wake
 from engine.worker.runner_manager import TOOLS_PATIENCE_SECONDS, RunnerManager
 from engine.worker.wakes import Wakes
@@ -155,8 +155,10 @@ class Worker:
                     alarm.cancel()
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
-        await self._acquire(group, with_stale=False)
-        for chat_id in await self._leases.due_action_chats(ACQUIRE_BATCH):
+        survey = await self._survey()
+        if survey.has_runnable:
+            await self._acquire(group, with_stale=False)
+        for chat_id in survey.overdue:
             # By itself, so that one that fails keeps none of the others waiting.
             await self._guarded(partial(self._expire, chat_id))
 
@@ -188,11 +190,16 @@ class Worker:
             if len(chats) < room:
                 return
 
+    async def _survey(self) -> Survey:
+        survey = await self._leases.survey(ACQUIRE_BATCH)
+        self._has_caps = survey.has_caps
+        self._caps_known_until = asyncio.get_running_loop().time() + CAPS_SECONDS
+        return survey
+
     async def _knows_caps(self) -> bool:
-        now = asyncio.get_running_loop().time()
-        if now >= self._caps_known_until:
-            self._has_caps = await self._leases.has_caps()
-            self._caps_known_until = now + CAPS_SECONDS
+        # Every poll tells; only where polls are rare is it asked for.
+        if asyncio.get_running_loop().time() >= self._caps_known_until:
+            await self._survey()
         return self._has_caps
 
     async def _renew(self) -> None:

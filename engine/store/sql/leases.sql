@@ -57,9 +57,19 @@ WITH candidates AS MATERIALIZED (
     )
 ), {{take}}
 
--- name: has_caps() :one
--- Most deployments have none, and then nothing more is asked.
-SELECT EXISTS (SELECT FROM organizations WHERE chats_max IS NOT NULL) AS has_caps
+-- name: survey(limit) :many
+-- What a poll may have to do, in one read: mostly nothing. The database's clock decides what is due.
+SELECT
+    EXISTS (
+        SELECT FROM chats WHERE status IN ('running', 'interrupting') AND runner_id IS NULL
+    ) AS has_runnable,
+    EXISTS (SELECT FROM organizations WHERE chats_max IS NOT NULL) AS has_caps,
+    ARRAY(
+        SELECT id FROM chats
+        WHERE status = 'requires_action' AND actions_deadline_at <= now()
+        ORDER BY actions_deadline_at
+        LIMIT $1
+    ) AS overdue
 
 -- name: lock_caps() :many
 -- Two workers that count at the same time would both take the last place.
@@ -101,13 +111,6 @@ WITH held AS (
 )
 SELECT held.id, held.status, held.snapshot_version FROM held
 JOIN renewed ON renewed.chat_id = held.id
-
--- name: due_action_chats(limit) :many
--- The database's clock decides, as it does for leases.
-SELECT id FROM chats
-WHERE status = 'requires_action' AND actions_deadline_at <= now()
-ORDER BY actions_deadline_at
-LIMIT $1
 
 -- name: forget_heartbeats(older_than_seconds) :exec
 -- A heartbeat that ended long ago says no more than none.

@@ -11,6 +11,17 @@ SELECT c.organization_id, c.id, $2::text, (
        $9::bigint, $10::bigint
 FROM chats AS c WHERE c.id = $1
 
+-- name: survey() :many
+-- What there may be to do, in one read: mostly nothing.
+SELECT
+    EXISTS (
+        SELECT FROM title_requests WHERE claimed_until IS NULL OR claimed_until <= now()
+    ) AS has_title_requests,
+    EXISTS (
+        SELECT FROM notifications
+        WHERE state = 'new' AND (claimed_until IS NULL OR claimed_until <= now())
+    ) AS has_notifications
+
 -- name: request_title(chat_id) :one
 -- Whoever asks for another title gives up the one that a person gave. One that is being made will do.
 WITH given_up AS (
