@@ -25,18 +25,25 @@ class CallRate:
     per_minute: float | None = None
     per_channel_per_second: float | None = None
 
+    def times(self, factor: float) -> "CallRate":
+        """So many times as often."""
+        per_minute, per_second = self.per_minute, self.per_channel_per_second
+        return CallRate(
+            per_minute=None if per_minute is None else per_minute * factor,
+            per_channel_per_second=None if per_second is None else per_second * factor,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceLimits:
     """What a platform allows.
 
     `page_size` as the platform counts characters of rendered text. `edit_interval_ms_min`: least time
-    between two edits of one message. `rates` by the name of the method, for all that are limited.
+    between two edits of one message.
     """
 
     page_size: int
     edit_interval_ms_min: int
-    rates: Mapping[str, CallRate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -296,6 +296,13 @@ class SlackSettings(SlackAppSettings):
         at_least=100,
         at_most=60_000,
     )
+    call_rate: float = setting(
+        1.0,
+        "How many calls this app may make, as a multiple of what Slack publishes: less where other "
+        "programs use the app too, more where Slack has granted more.",
+        at_least=0.05,
+        at_most=100.0,
+    )
     busy_behavior: BusyBehavior = setting(
         BusyBehavior.QUEUE, "What becomes of text typed while the agent is running."
     )

@@ -53,7 +53,11 @@ class SlackAdapter:
         self._notifications = notifications or NotificationsSettings()
         self._apps = (SlackApp(settings),)
         self._workspaces = AllWorkspaces()
-        self._times = CallTimes(budget or MemoryBudget(), platform=PLATFORM, rates=RATES)
+        self._times = CallTimes(
+            budget or MemoryBudget(),
+            platform=PLATFORM,
+            rates={method: rate.times(settings.call_rate) for method, rate in RATES.items()},
+        )
         self._courtesies = Courtesies()
         self._house = House(
             engine=engine,

@@ -6,7 +6,7 @@ from uuid import UUID
 from adapters.contract import MessageRef, Outgoing, Place, SurfaceLimits
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
-from adapters.slack.limits import PAGE_TEXT_MAX, RATES
+from adapters.slack.limits import PAGE_TEXT_MAX
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
 from adapters.slack.workspaces import AllWorkspaces
 
@@ -26,7 +26,6 @@ class SlackSurface:
         self.limits = SurfaceLimits(
             page_size=PAGE_TEXT_MAX,
             edit_interval_ms_min=edit_interval_ms_min,
-            rates=RATES,
         )
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:

@@ -46,11 +46,12 @@ class House:
 
 
 def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) -> SlackSettings:
-    """Settings for this Slack, with edits as fast as they may be set."""
+    """Settings for this Slack, with edits and all calls as fast as they may be."""
     settings = SlackSettings(
         bot_token=Secret(slack.bot.token),
         api_url=slack.base_url,
         edit_interval_ms_min=100,
+        call_rate=50.0,
         sockets=1,
     )
     if over_http:
