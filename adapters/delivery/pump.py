@@ -18,6 +18,7 @@ from adapters.delivery.leased_surface import LeasedSurface
 from adapters.delivery.page_ledger import LeaseLost
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.thread_delivery import DeliveryFailed, Ended, ThreadDelivery
+from adapters.delivery.thread_status import OnStatus
 from adapters.delivery.wakeup import Wakeup
 from config.settings import DeliverySettings
 from engine.api import ChatMissing, Delivery, Engine, StoreUnavailable
@@ -51,7 +52,10 @@ class DeliveryPump:
         *,
         times: CallTimes,
         clock: Callable[[], float] | None = None,
+        on_status: OnStatus | None = None,
     ) -> None:
+        """`on_status` is told how each thread that is held here is getting on."""
+        self._on_status = on_status
         self._engine = engine
         self._surface = surface
         self._renderer = renderer
@@ -126,6 +130,7 @@ class DeliveryPump:
             times=self._times,
             patience_seconds=self._settings.lease_seconds,
             clock=self._clock,
+            on_status=self._on_status,
         )
         self._by_chat.setdefault(delivery.chat_id, set()).add(held)
         task = tasks.create_task(self._deliver(held))

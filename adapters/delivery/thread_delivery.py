@@ -26,6 +26,7 @@ from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.patience import patiently
 from adapters.delivery.reply_items import ItemKey
 from adapters.delivery.reply_view import ReplyView
+from adapters.delivery.thread_status import OnStatus, StatusTeller
 from adapters.delivery.wakeup import Wakeup
 from adapters.delivery.wanted_thread import WantedThread
 from adapters.errors import (
@@ -84,6 +85,7 @@ class ThreadDelivery:
         times: CallTimes,
         patience_seconds: float,
         clock: Callable[[], float],
+        on_status: OnStatus | None = None,
     ) -> None:
         self.delivery = delivery
         self._engine = engine
@@ -95,6 +97,7 @@ class ThreadDelivery:
             channel=delivery.thread.channel,
             thread=delivery.thread.thread,
         )
+        self._status = StatusTeller(self._place, delivery.chat_id, on_status)
         self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
         self._watch = ChatWatch(engine, delivery, patience_seconds=patience_seconds)
         self._wanted = WantedThread(renderer, page_size=surface.limits.page_size)
@@ -129,6 +132,7 @@ class ThreadDelivery:
             await self._ledger.load()
             await self._watch.begin()
             while not self._is_stopping:
+                self._status.look(self._watch.mirror)
                 view = self._watch.view()
                 operations = self._plan(view)
                 if operations:
@@ -140,6 +144,7 @@ class ThreadDelivery:
         finally:
             self._watch.close()
             self._line.close()
+            self._status.leave()
         await self._release()
         return Ended.STOPPED
 
