@@ -65,6 +65,7 @@ class SlackAdapter:
             defaults=defaults or ChatDefaults(),
             may_answer=may_answer,
             spawn=self._courtesies.spawn,
+            times=self._times,
         )
         self._pump: DeliveryPump | None = None
         self._ready = asyncio.Event()
@@ -132,7 +133,7 @@ class SlackAdapter:
         worker = InboxWorker(self._engine, intents, self._delivery)
         notices = NotificationPump(
             self._engine,
-            SlackNotifier(self._workspaces, notify=self._settings.notify),
+            SlackNotifier(self._workspaces, notify=self._settings.notify, times=self._times),
             self._delivery,
             poll_seconds=self._notifications.poll_seconds,
         )

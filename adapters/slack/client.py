@@ -21,11 +21,10 @@ from adapters.errors import (
     SurfaceError,
     Unavailable,
 )
+from adapters.slack.retry_after import retry_after_seconds
 
 CALL_SECONDS_MAX = 15.0
 """A call without an answer for this long has failed. Below the lease of a delivery."""
-RETRY_AFTER_SECONDS = 5.0
-"""How long to wait where Slack says that there were too many calls, but not for how long."""
 
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long", "msg_blocks_too_many"})
@@ -84,8 +83,8 @@ def error_of(error: SlackApiError) -> SurfaceError:
     code = str(data.get("error") or "") if isinstance(data, dict) else ""
     code = code or f"http_{status}"
     if code in RATE_LIMITED or status == 429:
-        headers = getattr(response, "headers", None) or {}
-        return RateLimited(code, retry_after_seconds=_retry_after(headers))
+        headers = dict(getattr(response, "headers", None) or {})
+        return RateLimited(code, retry_after_seconds=retry_after_seconds(headers))
     if code in TOO_LONG:
         return MessageTooLong(code)
     if code in GONE:
@@ -202,13 +201,3 @@ class SlackClient:
         except _BROKEN_ANSWERS as error:
             raise Unavailable(type(error).__name__, outcome_unknown=True) from error
         return answer.data if isinstance(answer.data, dict) else {}
-
-
-def _retry_after(headers: Any) -> float:
-    for name, value in dict(headers).items():
-        if str(name).lower() == "retry-after":
-            try:
-                return max(0.0, float(value[0] if isinstance(value, list) else value))
-            except ValueError:
-                break
-    return RETRY_AFTER_SECONDS

@@ -8,10 +8,13 @@ import logging
 from dataclasses import dataclass
 
 from adapters.contract import ChatDefaults
+from adapters.delivery.call_times import CallTimes
 from adapters.errors import SurfaceError
 from adapters.slack.client import SlackClient
 from adapters.slack.courtesy import Spawn
 from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.limits import REACT, TELL
+from adapters.slack.pace import Pace
 from adapters.slack.questions import MayAnswer
 from adapters.slack.refusals import told_of
 from adapters.slack.workspaces import Workspace
@@ -25,6 +28,8 @@ from engine.chat.ids import ChatId
 logger = logging.getLogger(__name__)
 
 SEEN_REACTION = "eyes"
+TELL_SECONDS_MAX = 3.0
+"""How long the next events of a thread may wait for one to be told of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,7 @@ class House:
     defaults: ChatDefaults
     may_answer: MayAnswer
     spawn: Spawn
+    times: CallTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,11 @@ class Desk:
     def client(self) -> SlackClient:
         """The workspace's client."""
         return self.workspace.client
+
+    @property
+    def pace(self) -> Pace:
+        """The pace of calls there that are no part of a reply."""
+        return Pace(self.house.times, self.identity.installation)
 
     @property
     def identity(self) -> SlackIdentity:
@@ -84,7 +95,8 @@ class Desk:
 
     async def _react(self, channel: str, ts: str) -> None:
         try:
-            await self.client.add_reaction(channel, ts, SEEN_REACTION)
+            async with self.pace.call(REACT, channel):
+                await self.client.add_reaction(channel, ts, SEEN_REACTION)
         except SurfaceError as error:
             logger.info("no reaction", extra={"action": "slack_not_told", "code": error.code})
 
@@ -100,8 +112,9 @@ class Desk:
         if not channel or not user_id:
             return
         try:
-            await self.client.post_ephemeral(
-                channel=channel, thread=thread, user=user_id, text=text
-            )
+            async with self.pace.call(TELL, channel, seconds_max=TELL_SECONDS_MAX):
+                await self.client.post_ephemeral(
+                    channel=channel, thread=thread, user=user_id, text=text
+                )
         except SurfaceError as error:
             logger.info("not told", extra={"action": "slack_not_told", "code": error.code})

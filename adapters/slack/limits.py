@@ -84,6 +84,7 @@ TELL: Final = "tell"  # chat.postEphemeral
 REACT: Final = "react"  # reactions.add
 READ: Final = "read"  # conversations.history
 OPEN: Final = "open"  # conversations.open
+LINK: Final = "link"  # chat.getPermalink, whose limit is not published
 RATES: Final[Mapping[str, CallRate]] = {
     # Once a second in a channel, and "several hundred a minute" in a workspace.
     POST: CallRate(per_minute=300, per_channel_per_second=1),
