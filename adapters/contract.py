@@ -4,9 +4,10 @@ A surface knows how to say things and how to find what it said; when, how often 
 decided in `adapters.delivery`, the same for every platform.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -87,6 +88,80 @@ class Question:
 Outgoing = Page | Question
 
 
+class TaskState(StrEnum):
+    """How something that takes time is getting on."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCard:
+    """Something that takes time, such as a call of a tool. `id` is unique within a message."""
+
+    id: str
+    title: str
+    state: TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What a streamed message gains: Markdown behind what it has, and cards that are new or changed."""
+
+    text: str = ""
+    tasks: tuple[TaskCard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamLimits:
+    """What a platform allows of a streamed message.
+
+    `seconds_max`: close it at this age; at `life_seconds` the platform does. `bytes_max`: of UTF-8 in all.
+    `call_chars_max`: characters of one call.
+    """
+
+    interval_seconds: float
+    seconds_max: float
+    life_seconds: float
+    bytes_max: int
+    call_chars_max: int
+
+
+class Streaming(Protocol):
+    """Messages that grow at their end without being edited. Failures are SurfaceErrors.
+
+    `start` raises StreamRefused where it can be said otherwise; the others raise StreamOver for a
+    message that takes no more.
+    """
+
+    @property
+    def limits(self) -> StreamLimits:
+        """What the platform allows."""
+        ...
+
+    async def is_possible(self, place: Place, reader: str) -> bool:
+        """Whether to try; `reader` is the author of what is answered, as messages name them."""
+        ...
+
+    async def start(self, place: Place, growth: Growth, reader: str) -> str:
+        """Post a message that grows and return its id. It has no nonce before it is closed."""
+        ...
+
+    async def append(self, ref: MessageRef, growth: Growth) -> None:
+        """Let the message grow."""
+        ...
+
+    async def close(self, ref: MessageRef, growth: Growth, nonce: UUID) -> None:
+        """Let the message grow for the last time. From now on it can be found by `nonce`."""
+        ...
+
+    async def find(self, place: Place, *, since: datetime, known: Collection[str]) -> str | None:
+        """The id of a message that was started not long before `since` or later and is not `known`."""
+        ...
+
+
 class Surface(Protocol):
     """One platform as a place to deliver to. Failures are SurfaceErrors, see adapters.errors.
 
@@ -102,6 +177,11 @@ class Surface(Protocol):
     @property
     def limits(self) -> SurfaceLimits:
         """What the platform allows."""
+        ...
+
+    @property
+    def streaming(self) -> Streaming | None:
+        """Messages that grow; None where the platform has none, or they are switched off."""
         ...
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:

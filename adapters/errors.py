@@ -4,6 +4,9 @@ SurfaceError
 ├── RateLimited      not done; the platform says when to ask again
 ├── MessageTooLong   not done; the same text in smaller pages would pass
 ├── Gone             the message that was to be changed is not there any more
+├── StillStreaming   not done; the message is being streamed, so close it first
+├── StreamOver       not done; the message takes no more as a stream
+├── StreamRefused    not done; it can be said otherwise
 ├── Denied           not done, and asking again will not help until somebody changes something
 └── Unavailable      the platform did not answer properly; `outcome_unknown` says whether it may
                      have been done all the same
@@ -34,6 +37,22 @@ class MessageTooLong(SurfaceError):
 
 class Gone(SurfaceError):
     """The message does not exist any more."""
+
+
+class StillStreaming(SurfaceError):
+    """A message that is being streamed cannot be edited. Nothing was done."""
+
+
+class StreamOver(SurfaceError):
+    """The message is not being streamed, or takes no more. `by_person`: somebody has stopped it."""
+
+    def __init__(self, code: str, *, by_person: bool = False) -> None:
+        super().__init__(code)
+        self.by_person = by_person
+
+
+class StreamRefused(SurfaceError):
+    """The platform does not stream this, here or at all. It has not shown anything."""
 
 
 class Denied(SurfaceError):

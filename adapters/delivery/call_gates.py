@@ -13,6 +13,9 @@ POST: Final = "post"
 EDIT: Final = "edit"
 DELETE: Final = "delete"
 FIND: Final = "find"
+START: Final = "start"
+APPEND: Final = "append"
+CLOSE: Final = "close"
 
 BURST_SHARE = 0.2
 """The part of a minute's calls that may be made at once. With what is then refilled, no minute has more

@@ -7,7 +7,7 @@ text, status, failures, and the questions that people were asked.
 from collections.abc import Iterable
 
 from engine.chat.actions import RequiredAction
-from engine.chat.content import Message, Role, ToolResultPart
+from engine.chat.content import Message, Role, ToolCallPart, ToolResultPart
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ActionId, MessageId, ToolCallId
 from engine.chat.view import ShownStatus
@@ -24,6 +24,7 @@ from engine.stream.events import (
     RetryEvent,
     StatusEvent,
     TextDelta,
+    ToolCallDelta,
 )
 
 LIVE = frozenset({ShownStatus.PENDING, ShownStatus.RUNNING, ShownStatus.INTERRUPTING})
@@ -41,6 +42,7 @@ class ChatMirror:
         "actions",
         "failures",
         "has_changed",
+        "live_calls",
         "live_results",
         "messages",
         "needs_actions",
@@ -59,7 +61,9 @@ class ChatMirror:
         self.retry: RetryState | None = None
         # Invariant: by the user message whose turn failed; kept when the chat leaves error.
         self.failures: dict[MessageId, ChatError] = {}
-        self.live_results: set[ToolCallId] = set()
+        # By name, in the order in which the model makes them; and which results are errors.
+        self.live_calls: dict[ToolCallId, str] = {}
+        self.live_results: dict[ToolCallId, bool] = {}
         self.preview_lost = False
         self.needs_actions = False
         self.was_reset = False
@@ -121,11 +125,17 @@ class ChatMirror:
             self._live_text.append(part.text)
             self.has_changed = True
         elif isinstance(part, ToolResultPart):
-            self.live_results.add(part.tool_call_id)
+            self.live_results[part.tool_call_id] = part.is_error
+            self.has_changed = True
+        elif isinstance(part, ToolCallDelta | ToolCallPart) and (
+            part.tool_call_id not in self.live_calls
+        ):
+            self.live_calls[part.tool_call_id] = part.tool_name
             self.has_changed = True
 
     def _drop_preview(self) -> None:
         self._live_text.clear()
+        self.live_calls.clear()
         self.live_results.clear()
         self.preview_lost = False
 

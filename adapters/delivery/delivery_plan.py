@@ -38,7 +38,8 @@ class KnownPage:
     """A page that was once attempted.
 
     UNKNOWN: the post may have arrived. GONE: people deleted it. `is_sealed`: the ledger holds
-    `content_hash` as well, so whoever comes next need not touch the page.
+    `content_hash` as well, so whoever comes next need not touch the page. `is_streamed`: it was begun
+    as a stream. `cut_at`: the page was ended on purpose when its item had this many characters.
     """
 
     key: ItemKey
@@ -47,6 +48,8 @@ class KnownPage:
     message_id: str | None = None
     content_hash: str = DRAFT_HASH
     is_sealed: bool = False
+    is_streamed: bool = False
+    cut_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

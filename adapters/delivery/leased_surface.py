@@ -4,11 +4,20 @@ Whoever was stopped for a while, with the machine or by it, does not know that a
 over, and would replace its final text by an older one. Platforms know no fences, so the clock must do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from uuid import UUID
 
-from adapters.contract import MessageRef, Outgoing, Place, Surface, SurfaceLimits
+from adapters.contract import (
+    Growth,
+    MessageRef,
+    Outgoing,
+    Place,
+    Streaming,
+    StreamLimits,
+    Surface,
+    SurfaceLimits,
+)
 from adapters.delivery.page_ledger import LeaseLost
 
 
@@ -28,6 +37,12 @@ class LeasedSurface:
     def limits(self) -> SurfaceLimits:
         """What the platform allows."""
         return self._surface.limits
+
+    @property
+    def streaming(self) -> Streaming | None:
+        """The platform's streams, while the lease lasts."""
+        streaming = self._surface.streaming
+        return None if streaming is None else LeasedStreaming(streaming, self._check)
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
         """Post, while the lease lasts."""
@@ -51,3 +66,39 @@ class LeasedSurface:
     def _check(self) -> None:
         if not self._is_held():
             raise LeaseLost
+
+
+class LeasedStreaming:
+    """The same streams, after a `check` that raises where the lease may be over."""
+
+    def __init__(self, streaming: Streaming, check: Callable[[], None]) -> None:
+        self._streaming = streaming
+        self._check = check
+
+    @property
+    def limits(self) -> StreamLimits:
+        """What the platform allows."""
+        return self._streaming.limits
+
+    async def is_possible(self, place: Place, reader: str) -> bool:
+        """Ask, which anybody may."""
+        return await self._streaming.is_possible(place, reader)
+
+    async def start(self, place: Place, growth: Growth, reader: str) -> str:
+        """Start, while the lease lasts."""
+        self._check()
+        return await self._streaming.start(place, growth, reader)
+
+    async def append(self, ref: MessageRef, growth: Growth) -> None:
+        """Append, while the lease lasts."""
+        self._check()
+        await self._streaming.append(ref, growth)
+
+    async def close(self, ref: MessageRef, growth: Growth, nonce: UUID) -> None:
+        """Close, while the lease lasts."""
+        self._check()
+        await self._streaming.close(ref, growth, nonce)
+
+    async def find(self, place: Place, *, since: datetime, known: Collection[str]) -> str | None:
+        """Look, which anybody may."""
+        return await self._streaming.find(place, since=since, known=known)

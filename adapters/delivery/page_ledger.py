@@ -65,7 +65,9 @@ class PageLedger:
                 if receipt.attempted_at is not None:
                     self._attempted_at[page.key, page.page] = receipt.attempted_at
 
-    async def attempt(self, key: ItemKey, page: int, content_hash: str) -> None:
+    async def attempt(
+        self, key: ItemKey, page: int, content_hash: str, *, is_streamed: bool = False
+    ) -> None:
         """Note that the page is about to be posted. After this its fate is unknown."""
         await self._fenced(
             lambda: self._engine.receipts.put_attempt(
@@ -75,9 +77,12 @@ class PageLedger:
                 page,
                 nonce=self.nonce(key, page),
                 content_hash=content_hash,
+                is_streamed=is_streamed,
             )
         )
-        self._pages[key, page] = KnownPage(key=key, page=page, state=PageState.UNKNOWN)
+        self._pages[key, page] = KnownPage(
+            key=key, page=page, state=PageState.UNKNOWN, is_streamed=is_streamed
+        )
 
     def not_posted(self, key: ItemKey, page: int) -> None:
         """The platform says that the page was not posted, or does not have it."""
@@ -115,6 +120,10 @@ class PageLedger:
         """An edit may or may not have arrived."""
         self.shows(key, page, DRAFT_HASH)
 
+    def cut(self, key: ItemKey, page: int, at: int) -> None:
+        """End the page where its item has so many characters; the next write notes it."""
+        self._pages[key, page] = replace(self._pages[key, page], cut_at=at)
+
     async def seal(self, key: ItemKey, page: int, content_hash: str) -> None:
         """Note that what is shown is final."""
         message_id = self._pages[key, page].message_id
@@ -151,6 +160,7 @@ class PageLedger:
                 page,
                 platform_message_id=message_id,
                 content_hash=content_hash,
+                cut_at=self._pages[key, page].cut_at,
             )
         )
 
@@ -168,7 +178,12 @@ def _page_of(receipt: Receipt) -> KnownPage | None:
         return None
     if receipt.state is ReceiptState.ATTEMPTING or receipt.platform_message_id is None:
         # An id that is there all the same is of a page that was taken back before.
-        return KnownPage(key=key, page=receipt.page, state=PageState.UNKNOWN)
+        return KnownPage(
+            key=key,
+            page=receipt.page,
+            state=PageState.UNKNOWN,
+            is_streamed=receipt.is_streamed,
+        )
     is_gone = receipt.content_hash == GONE_HASH
     return KnownPage(
         key=key,
@@ -177,4 +192,6 @@ def _page_of(receipt: Receipt) -> KnownPage | None:
         message_id=receipt.platform_message_id,
         content_hash=receipt.content_hash or DRAFT_HASH,
         is_sealed=bool(receipt.content_hash),
+        is_streamed=receipt.is_streamed,
+        cut_at=receipt.cut_at,
     )

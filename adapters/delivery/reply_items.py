@@ -6,6 +6,7 @@ one with the same source, which is how its reply takes over the pages of the old
 
 from dataclasses import dataclass
 
+from adapters.contract import TaskCard
 from adapters.delivery.chat_mirror import NO_MESSAGE
 from engine.chat.form import Form
 from engine.chat.ids import ActionId, MessageId
@@ -53,7 +54,8 @@ class ReplyItem:
     """One run of text. `is_growing`: more is to come, so what is shown is a draft.
 
     `activity`: a line below the text for now, about what takes time. It is no part of the text,
-    which only grows.
+    which only grows. `tasks`: the same for platforms that show it as cards. `reader`: the author of
+    what is answered, as messages name authors; empty where nobody is known.
     """
 
     key: ItemKey
@@ -61,6 +63,8 @@ class ReplyItem:
     activity: str = ""
     is_growing: bool = False
     can_stop: bool = False
+    tasks: tuple[TaskCard, ...] = ()
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

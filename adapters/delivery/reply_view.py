@@ -14,9 +14,11 @@ from typing import Any
 
 import msgspec
 
+from adapters.contract import TaskCard
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
 from adapters.delivery.plain_text import is_blank
 from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
+from adapters.delivery.reply_tasks import cards_by_step, live_cards, with_live_results
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Finish, Message, Role, ToolCallPart, ToolResultPart, text_of
 from engine.chat.errors import ChatError, ErrorKind
@@ -86,6 +88,7 @@ class _Draft:
     paragraphs: list[str] = dataclass_field(default_factory=list)
     segment: int = 0
     has_said_anything: bool = False
+    tasks: list[TaskCard] = dataclass_field(default_factory=list)
 
     def say(self, text: str) -> None:
         if not is_blank(text):
@@ -93,7 +96,14 @@ class _Draft:
             self.has_said_anything = True
 
     def close_segment(self, turn: _Turn) -> None:
-        self._put(ReplyItem(key=self._key(turn), markdown=self._text()))
+        self._put(
+            ReplyItem(
+                key=self._key(turn),
+                markdown=self._text(),
+                tasks=tuple(self.tasks),
+                reader=_reader(turn),
+            )
+        )
 
     def leave_growing(self, turn: _Turn, *, activity: str, can_stop: bool) -> None:
         self._put(
@@ -103,6 +113,8 @@ class _Draft:
                 activity=activity,
                 is_growing=True,
                 can_stop=can_stop,
+                tasks=tuple(self.tasks),
+                reader=_reader(turn),
             )
         )
 
@@ -117,6 +129,11 @@ class _Draft:
         if item.markdown or item.activity:
             self.items.append(item)
         self.paragraphs = []
+        self.tasks = []
+
+
+def _reader(turn: _Turn) -> str:
+    return turn.user.author.identity if turn.user.author is not None else ""
 
 
 def view_of(
@@ -217,9 +234,12 @@ def _items_of(
     is_last: bool,
 ) -> list[Item]:
     draft = _Draft()
+    is_live = is_last and mirror.is_live
+    cards = _cards_of(turn, asked, runs=is_live)
     for message in turn.replies:
         if message.role is not Role.ASSISTANT:
             continue
+        draft.tasks += cards[message.id]
         draft.say(text_of(message.content))
         if message.finish in ENDINGS:
             draft.say(ENDINGS[message.finish])
@@ -228,7 +248,11 @@ def _items_of(
             draft.items += [_question(action) for action in actions]
             draft.segment += 1
             draft.has_said_anything = True
-    if is_last and mirror.is_live:
+    if is_live:
+        draft.tasks = [
+            *with_live_results(draft.tasks, mirror.live_results),
+            *live_cards(mirror, turn.replies),
+        ]
         draft.say(mirror.live_text)
         can_stop = mirror.status is not ShownStatus.INTERRUPTING
         draft.leave_growing(turn, activity=_activity(mirror, turn), can_stop=can_stop)
@@ -237,6 +261,16 @@ def _items_of(
     draft.say(ending)
     draft.close_segment(turn)
     return draft.items
+
+
+def _cards_of(
+    turn: _Turn, asked: dict[MessageId, list[RequiredAction]], *, runs: bool
+) -> dict[MessageId, tuple[TaskCard, ...]]:
+    questions = {
+        message_id: {action.tool_call_id for action in actions}
+        for message_id, actions in asked.items()
+    }
+    return cards_by_step(turn.replies, asked=questions, runs=runs)
 
 
 def _past_ending(mirror: ChatMirror, turn: _Turn) -> str:

@@ -6,7 +6,8 @@ hold what people wrote and tokens, so nothing of them is logged.
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -18,6 +19,8 @@ from adapters.errors import (
     Gone,
     MessageTooLong,
     RateLimited,
+    StillStreaming,
+    StreamOver,
     SurfaceError,
     Unavailable,
 )
@@ -43,6 +46,13 @@ UNCERTAIN = frozenset({"fatal_error", "internal_error", "request_timeout", "serv
 UNAVAILABLE = frozenset(
     {"messaging_processing_failed", "team_added_to_org", "accesslimited", "org_login_required"}
 )
+_KINDS: Mapping[str, Callable[[str], SurfaceError]] = {
+    **dict.fromkeys(TOO_LONG, MessageTooLong),
+    **dict.fromkeys(GONE, Gone),
+    "streaming_state_conflict": StillStreaming,
+    "message_not_in_streaming_state": StreamOver,
+    "stopped_by_user": partial(StreamOver, by_person=True),
+}
 # AttributeError: the SDK's own on an answer that is neither JSON nor an error.
 _BROKEN_ANSWERS = (
     aiohttp.ClientError,
@@ -85,10 +95,8 @@ def error_of(error: SlackApiError) -> SurfaceError:
     if code in RATE_LIMITED or status == 429:
         headers = dict(getattr(response, "headers", None) or {})
         return RateLimited(code, retry_after_seconds=retry_after_seconds(headers))
-    if code in TOO_LONG:
-        return MessageTooLong(code)
-    if code in GONE:
-        return Gone(code)
+    if code in _KINDS:
+        return _KINDS[code](code)
     if code in UNAVAILABLE:
         return Unavailable(code, outcome_unknown=False)
     if code in UNCERTAIN or status >= 500:
@@ -114,6 +122,19 @@ class SlackClient:
     async def update_message(self, arguments: dict[str, Any]) -> None:
         """Replace what a message shows."""
         await self._call(self._sdk.chat_update(**arguments))
+
+    async def start_stream(self, arguments: dict[str, Any]) -> str:
+        """Post a message that grows and return its timestamp."""
+        answer = await self._call(self._sdk.chat_startStream(**arguments))
+        return str(answer["ts"])
+
+    async def append_stream(self, arguments: dict[str, Any]) -> None:
+        """Let a message grow."""
+        await self._call(self._sdk.chat_appendStream(**arguments))
+
+    async def stop_stream(self, arguments: dict[str, Any]) -> None:
+        """Let a message grow for the last time."""
+        await self._call(self._sdk.chat_stopStream(**arguments))
 
     async def delete_message(self, channel: str, ts: str) -> None:
         """Take a message back."""
@@ -159,6 +180,11 @@ class SlackClient:
         )
         metadata = answer.get("response_metadata") or {}
         return list(answer.get("messages") or ()), str(metadata.get("next_cursor") or "")
+
+    async def conversation(self, channel: str) -> dict[str, Any]:
+        """A channel as conversations.info tells of it."""
+        answer = await self._call(self._sdk.conversations_info(channel=channel))
+        return dict(answer.get("channel") or {})
 
     async def open_direct_message(self, user_id: str) -> str:
         """The conversation between us and one person. Opening one that is open is fine."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from adapters.contract import CallRate
-from adapters.delivery.call_gates import DELETE, EDIT, FIND, POST
+from adapters.delivery.call_gates import APPEND, CLOSE, DELETE, EDIT, FIND, POST, START
 from adapters.delivery.page_pieces import PageLimit
 
 # Texts, in characters after escaping.
@@ -71,13 +71,19 @@ EDIT_INTERVAL_MS_MIN: Final = 3_000  # [ref] chat.update while streaming: at lea
 ACK_SECONDS_MAX: Final = 3.0  # [ref] events, interactions and view submissions
 RESPONSE_URL_POSTS_MAX: Final = 5  # [ref]
 RESPONSE_URL_MINUTES_MAX: Final = 30  # [ref]
+SESSION_TITLE_MAX: Final = 200  # [ref] agents.sessions.setStatus and rename
 STATUS_SECONDS_MAX: Final = 120.0  # [ref] assistant.threads.setStatus times out
 LOADING_MESSAGES_MAX: Final = 10  # [ref]
 LOADING_MESSAGE_TEXT_MAX: Final = 50  # [ref]
 STREAM_SECONDS_MAX: Final = 300.0  # [seen] Slack ends a native stream after about five minutes
+STREAM_SECONDS_USED: Final = 240.0
+"""A stream is ended by us before Slack does it in the middle of something."""
+STREAM_BYTES_USED: Final = 9_000  # [seen] 10.6k of UTF-8, cards included, answer msg_too_long
+TASK_TITLE_MAX: Final = 256  # [ref] and every other field of a task_update
 SUGGESTED_PROMPTS_MAX: Final = 4  # [ref]
 
 # Calls. Slack counts per method, workspace and app, [ref] docs.slack.dev/apis/web-api/rate-limits.
+_TIER_2: Final = CallRate(per_minute=20)
 _TIER_3: Final = CallRate(per_minute=50)
 _TIER_4: Final = CallRate(per_minute=100)
 TELL: Final = "tell"  # chat.postEphemeral
@@ -95,4 +101,7 @@ RATES: Final[Mapping[str, CallRate]] = {
     OPEN: _TIER_3,
     REACT: _TIER_3,
     TELL: _TIER_4,
+    START: _TIER_2,  # chat.startStream
+    APPEND: _TIER_4,  # chat.appendStream
+    CLOSE: _TIER_2,  # chat.stopStream
 }

@@ -47,7 +47,7 @@ def post_arguments(place: Place, outgoing: Outgoing, nonce: UUID) -> Payload:
         "channel": place.channel,
         "thread_ts": place.thread,
         "text": _text(outgoing),
-        "metadata": {"event_type": METADATA_EVENT, "event_payload": {"nonce": str(nonce)}},
+        "metadata": page_metadata(nonce),
         "unfurl_links": False,
         "unfurl_media": False,
     }
@@ -62,6 +62,11 @@ def edit_arguments(ref: MessageRef, outgoing: Outgoing) -> Payload:
         "text": _text(outgoing),
         "blocks": _blocks(outgoing),
     }
+
+
+def page_metadata(nonce: UUID) -> Payload:
+    """What a page is found by again."""
+    return {"event_type": METADATA_EVENT, "event_payload": {"nonce": str(nonce)}}
 
 
 def nonce_of_message(message: Mapping[str, Any]) -> str | None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from adapters.contract import MessageRef, Outgoing, Place, SurfaceLimits
+from adapters.contract import MessageRef, Outgoing, Place, Streaming, SurfaceLimits
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
 from adapters.slack.limits import PAGE_TEXT_MAX
@@ -21,8 +21,15 @@ class SlackSurface:
 
     platform = PLATFORM
 
-    def __init__(self, workspaces: AllWorkspaces, *, edit_interval_ms_min: int) -> None:
+    def __init__(
+        self,
+        workspaces: AllWorkspaces,
+        *,
+        edit_interval_ms_min: int,
+        streaming: Streaming | None = None,
+    ) -> None:
         self._workspaces = workspaces
+        self.streaming = streaming
         self.limits = SurfaceLimits(
             page_size=PAGE_TEXT_MAX,
             edit_interval_ms_min=edit_interval_ms_min,

@@ -27,7 +27,9 @@ class ReceiptState(StrEnum):
 class Receipt:
     """One page. `item_key` says of what: `reply:<message>`, `action:<id>`, `notice:<key>`.
 
-    `content_hash` is of what was last sent, or is being sent.
+    `content_hash` is of what was last sent, or is being sent. `is_streamed`: it was begun as a stream,
+    which has no nonce before it ends. `cut_at`: the page was ended on purpose when its item's text had
+    this many characters.
     """
 
     item_key: str
@@ -38,6 +40,8 @@ class Receipt:
     content_hash: str | None
     attempted_at: datetime | None
     delivered_at: datetime | None
+    is_streamed: bool = False
+    cut_at: int | None = None
 
 
 class Receipts:
@@ -59,6 +63,8 @@ class Receipts:
                 content_hash=row["content_hash"],
                 attempted_at=row["attempted_at"],
                 delivered_at=row["delivered_at"],
+                is_streamed=row["is_streamed"],
+                cut_at=row["cut_at"],
             )
             for row in rows
         )
@@ -72,10 +78,18 @@ class Receipts:
         *,
         nonce: UUID,
         content_hash: str,
+        is_streamed: bool = False,
     ) -> bool:
         """Say that the page is about to be sent. False: the fence is old, do not send."""
         changed = await self._pool.execute(
-            query("receipts.put_attempt"), delivery_id, fence, item_key, page, nonce, content_hash
+            query("receipts.put_attempt"),
+            delivery_id,
+            fence,
+            item_key,
+            page,
+            nonce,
+            content_hash,
+            is_streamed,
         )
         return changed == 1
 
@@ -88,6 +102,7 @@ class Receipts:
         *,
         platform_message_id: str,
         content_hash: str,
+        cut_at: int | None = None,
     ) -> bool:
         """Say that the page is there, with this text. False: the fence is old."""
         changed = await self._pool.execute(
@@ -98,6 +113,7 @@ class Receipts:
             page,
             platform_message_id,
             content_hash,
+            cut_at,
         )
         return changed == 1
 

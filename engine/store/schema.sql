@@ -434,6 +434,8 @@ CREATE TABLE receipts (
     content_hash text,
     attempted_at timestamp with time zone,
     delivered_at timestamp with time zone,
+    is_streamed boolean NOT NULL DEFAULT false,
+    cut_at integer,
     CONSTRAINT receipts_delivery_id_item_key_page_key UNIQUE (delivery_id, item_key, page),
     CONSTRAINT receipts_pkey PRIMARY KEY (id),
     CONSTRAINT receipts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE,

@@ -88,14 +88,6 @@ async def test_metadata_is_not_taken_at_the_start(slack: FakeSlack, client: Asyn
     assert slack.replies(harbour, asked)[0].metadata is None
 
 
-async def test_white_space_at_the_beginning_of_a_chunk_is_lost(
-    slack: FakeSlack, client: AsyncWebClient
-) -> None:
-    asked, place = await begin(slack, client, said("One"))
-    await client.chat_appendStream(**place, chunks=said(" two"))
-    assert slack.replies(slack.channel("harbour"), asked)[0].plain == "Onetwo"
-
-
 async def test_a_live_stream_cannot_be_updated_and_a_closed_one_can(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
@@ -195,7 +187,7 @@ async def test_titles_and_states_of_tasks_replace_and_details_are_added(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     asked, place = await begin(slack, client, [task("pending", details="a")])
-    await client.chat_appendStream(**place, chunks=[task("complete", details="b")])
+    await client.chat_appendStream(**place, chunks=[task("complete", details=" b")])
     (shown,) = slack.replies(slack.channel("harbour"), asked)
     assert shown.tasks == (("Search", "complete"),)
     stream = slack.channel("harbour").messages[shown.ts].stream

@@ -180,10 +180,10 @@ def _take(message: Message, stream: LiveStream, chunks: list[Json]) -> None:
 
 
 def _joined(text: str, stream: LiveStream, chunks: list[Json]) -> str:
-    """The text with the chunks behind it. White space that a chunk begins with is lost, as reported."""
+    """The text with the chunks behind it."""
     for chunk in chunks:
         if chunk["type"] == "markdown_text":
-            text += chunk["text"].lstrip() if text else chunk["text"]
+            text += chunk["text"]
         elif chunk["type"] == "task_update":
             stream.merge_task(chunk)
     return text

@@ -42,7 +42,7 @@ class LiveStream:
         return self.state
 
     def merge_task(self, update: Json) -> None:
-        """Title and status replace what was there; details and output are added to it."""
+        """Title and status replace what was there; details and output are added, less leading blanks."""
         task = self.tasks.setdefault(update["id"], {"details": "", "output": ""})
         task["title"], task["status"] = update["title"], update["status"]
         for name in ("details", "output"):

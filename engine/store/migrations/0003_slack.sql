@@ -46,3 +46,8 @@ CREATE TABLE install_states (
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX install_states_expiry ON install_states (expires_at);
+
+-- Pages that grow without being edited. Such a message has no nonce before it is closed.
+ALTER TABLE receipts ADD COLUMN is_streamed boolean NOT NULL DEFAULT false;
+-- A page that was ended on purpose, when its item's text had so many characters; the next one goes on there.
+ALTER TABLE receipts ADD COLUMN cut_at integer;
