@@ -60,7 +60,10 @@ class NewInstallation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """An installation as it is stored. `trouble`: why no new token can be had, in the platform's word."""
+    """An installation as it is stored.
+
+    `is_due`: a new token is to be asked for. `trouble`: why none can be had, in the platform's word.
+    """
 
     platform: str
     installation: str
@@ -72,6 +75,7 @@ class Installation:
     token_key_id: str
     expires_at: datetime | None
     is_expired: bool
+    is_due: bool
     trouble: str | None
     installed_by: str
     installed_at: datetime
@@ -248,6 +252,7 @@ def _installation_of(row: Row) -> Installation:
         token_key_id=row["token_key_id"],
         expires_at=row["expires_at"],
         is_expired=bool(row["is_expired"]),
+        is_due=bool(row["is_due"]),
         trouble=decode_optional_text(row["trouble"]),
         installed_by=decode_text(row["installed_by"]),
         installed_at=row["installed_at"],

@@ -118,12 +118,13 @@ async def test_tokens_are_due_ahead_of_their_end_and_put_off_after_a_failure(poo
     assert await store.due("slack", ["", "tugboat"], 10) == ("T3@tugboat", "T2")
     assert await store.due("slack", [""], 10) == ("T2",)
     seen = await seen_in(store, "T2")
-    assert seen.is_expired
+    assert (seen.is_expired, seen.is_due) == (True, True)
     assert await store.put_off(seen, 60, trouble="invalid_refresh_token")
     assert await store.due("slack", [""], 10) == ()
     left = await store.open("slack", "T2")
     assert left is not None
     assert left.refresh_token == Secret("xoxe-2")
+    assert not left.installation.is_due
     assert left.installation.trouble == "invalid_refresh_token"
     assert await store.replace_tokens(seen, rotating(4))
     assert (await seen_in(store, "T2")).trouble is None

@@ -1,7 +1,7 @@
 -- part: columns
 platform, installation, app, name, identity, scopes, token, token_key_id, refresh_token, refresh_token_key_id,
-token_version, expires_at, expires_at <= now() AS is_expired, trouble, installed_by, installed_at, ended_at,
-ended_why
+token_version, expires_at, expires_at <= now() AS is_expired, refresh_at <= now() AS is_due, trouble,
+installed_by, installed_at, ended_at, ended_why
 
 -- name: save(platform, installation, app, name, identity, scopes, token, token_key_id, refresh_token, refresh_token_key_id, lives_seconds, refresh_seconds, installed_by) :one
 -- The latest wins, and revives what had ended.
