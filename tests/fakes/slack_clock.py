@@ -7,18 +7,24 @@ import time
 
 
 class SlackClock:
-    """Time in seconds since the epoch. A frozen clock moves only when a test advances it."""
+    """Time in seconds since the epoch. A frozen clock moves only when a test advances it.
 
-    def __init__(self, *, frozen: bool = False, start: float | None = None) -> None:
+    An accelerated one passes `speed` seconds in a second: a minute of limits need not be waited for.
+    """
+
+    def __init__(
+        self, *, frozen: bool = False, start: float | None = None, speed: float = 1.0
+    ) -> None:
         self._base = time.time() if start is None else start
         self._offset = 0.0
         self._frozen = frozen
+        self._speed = speed
         self._began = time.monotonic()
         self._moved = asyncio.Event()
 
     def now(self) -> float:
         elapsed = 0.0 if self._frozen else time.monotonic() - self._began
-        return self._base + self._offset + elapsed
+        return self._base + self._offset + elapsed * self._speed
 
     def advance(self, seconds: float) -> None:
         """Move time forward and wake every sleeper, which then looks whether its time has come."""
@@ -34,7 +40,7 @@ class SlackClock:
         """Return once it is `deadline`; one long advance may pass several deadlines in turn."""
         while (remaining := deadline - self.now()) > 0:
             try:
-                async with asyncio.timeout(None if self._frozen else remaining):
+                async with asyncio.timeout(None if self._frozen else remaining / self._speed):
                     await self._moved.wait()
             except TimeoutError:
                 continue

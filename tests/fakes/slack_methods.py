@@ -114,7 +114,7 @@ async def answer(backend: Backend, request: web.Request) -> web.StreamResponse:
             await _before(fault, request)
             if fault.refuses:
                 return _answer_fault(backend, call, fault)
-        retry_after = backend.rates.admit(call.method, _team_id(call), call.args)
+        retry_after = backend.rates.admit(call.method, *_counted_for(call), call.args)
         if retry_after is not None:
             return _too_fast(backend, call, retry_after)
         check_required(call)
@@ -157,8 +157,11 @@ def _authenticate(backend: Backend, call: Call) -> None:
         call.needs(rule.scope)
 
 
-def _team_id(call: Call) -> str:
-    return call.workspace.id if call.workspace is not None else ""
+def _counted_for(call: Call) -> tuple[str, str]:
+    """The workspace and the app that a call is counted for."""
+    if call.workspace is None or call.bot is None:
+        return "", ""
+    return call.workspace.id, call.bot.app_id
 
 
 def _succeed(call: Call, body: Json) -> None:
@@ -178,7 +181,7 @@ def _headers(call: Call) -> dict[str, str]:
     return headers
 
 
-def _too_fast(backend: Backend, call: Call, retry_after: int) -> web.Response:
+def _too_fast(backend: Backend, call: Call, retry_after: int | str) -> web.Response:
     call.status = 429
     call.response = {"ok": False, "error": "ratelimited"}
     backend.world.touch()

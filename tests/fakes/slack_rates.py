@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,8 @@ ANY_METHOD = "*"
 TIER_PER_MINUTE = {1: 1, 2: 20, 3: 50, 4: 100}
 WINDOW_SECONDS = 60.0
 POSTING_METHOD = "chat.postMessage"
+# Slack publishes "several hundred" messages a minute for a workspace.
+POSTS_PER_MINUTE = 300
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -28,7 +30,7 @@ class Fault:
     times: int = 1
     status: int | None = None
     error: str | None = None
-    retry_after: int | None = None
+    retry_after: int | str | None = None
     drop_before_handling: bool = False
     drop_after_handling: bool = False
     hang_before_handling: bool = False
@@ -86,7 +88,10 @@ class _Limit:
 
 
 class RateLimits:
-    """Sliding windows per method and workspace; off until enabled."""
+    """Sliding windows per method, workspace and app; off until enabled.
+
+    A window is stricter than a bucket: whoever passes it in every minute passes any bucket of that size.
+    """
 
     def __init__(self, clock: SlackClock, tiers: dict[str, int]) -> None:
         self._clock = clock
@@ -95,6 +100,7 @@ class RateLimits:
         self._posting: _Limit | None = None
         self._windows: defaultdict[tuple[str, ...], deque[float]] = defaultdict(deque)
         self.rejected = 0
+        self.rejected_methods: Counter[str] = Counter()
 
     def enable(self, method: str, *, per_minute: int) -> None:
         self._limits[method] = _Limit(calls=per_minute, window_seconds=WINDOW_SECONDS)
@@ -104,9 +110,10 @@ class RateLimits:
         self._posting = _Limit(calls=per_channel, window_seconds=window_seconds)
 
     def enable_tiers(self) -> None:
-        """Every method at its published tier, posting at one a second per channel."""
+        """Every method at its published tier; posting at one a second per channel, and for all together."""
         for method, tier in self._tiers.items():
             self.enable(method, per_minute=TIER_PER_MINUTE[tier])
+        self.enable(POSTING_METHOD, per_minute=POSTS_PER_MINUTE)
         self.enable_posting()
 
     def disable(self) -> None:
@@ -114,18 +121,19 @@ class RateLimits:
         self._posting = None
         self._windows.clear()
 
-    def admit(self, method: str, team_id: str, args: Json) -> int | None:
+    def admit(self, method: str, team_id: str, app_id: str, args: Json) -> int | None:
         """None when the call may pass, which counts it; else the whole seconds of Retry-After."""
         gates: list[tuple[deque[float], _Limit]] = []
         if (limit := self._limits.get(method)) is not None:
-            gates.append((self._windows[method, team_id], limit))
+            gates.append((self._windows[method, team_id, app_id], limit))
         if method == POSTING_METHOD and self._posting is not None:
-            key = (method, team_id, str(args.get("channel")))
+            key = (method, team_id, app_id, str(args.get("channel")))
             gates.append((self._windows[key], self._posting))
         now = self._clock.now()
         waits = [wait for window, limit in gates if (wait := _wait(window, limit, now)) is not None]
         if waits:
             self.rejected += 1
+            self.rejected_methods[method] += 1
             return max(1, math.ceil(max(waits)))
         for window, _ in gates:
             window.append(now)

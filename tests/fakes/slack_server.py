@@ -198,7 +198,7 @@ class FakeSlack:
         times: int = 1,
         status: int | None = None,
         error: str | None = None,
-        retry_after: int | None = None,
+        retry_after: int | str | None = None,
         drop_connection_before_handling: bool = False,
         drop_connection_after_handling: bool = False,
         hang: bool = False,
