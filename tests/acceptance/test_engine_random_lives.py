@@ -10,12 +10,14 @@ from uuid import UUID, uuid4
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from msgspec import structs
 
 from engine.chat.commands import CreateChat
 from engine.chat.content import Author, Content, Finish, NewMessage, Role, Usage, Visibility, plain
 from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ChatId, MessageId, RunnerId
+from engine.chat.notification import NotificationKind
 from engine.chat.snapshot import ChatStatus, OpenCall
 from engine.chat.writes import ActionState
 from engine.store.chat_machine import ChatMachine
@@ -28,6 +30,7 @@ from tests.unit.engine.chat.model import ChatModel, View
 from tests.unit.engine.chat.promises import broken_promises
 from tests.unit.engine.chat.steps import (
     ADA,
+    HARBOUR,
     LATER,
     NOW,
     PEOPLE,
@@ -43,6 +46,7 @@ T = TypeVar("T")
 MESSAGES = "SELECT * FROM chat_messages WHERE chat_id = $1 ORDER BY id"
 QUEUE = "SELECT * FROM chat_queued_messages WHERE chat_id = $1 ORDER BY position, id"
 ACTIONS = "SELECT * FROM required_actions WHERE chat_id = $1 ORDER BY id"
+NOTIFICATIONS = "SELECT kind, history_version FROM notifications WHERE chat_id = $1 ORDER BY id"
 LEDGER = "SELECT * FROM tool_call_ledger WHERE chat_id = $1 ORDER BY message_id, tool_call_id"
 SILENCE = "UPDATE chat_heartbeats SET heartbeat_at = now() - lease - interval '1 second'"
 Outcome = RefusalReason | Effect
@@ -122,6 +126,10 @@ class StoredChat:
             compaction_requested=chat["compaction_requested"],
             cleared_after=sum(row["id"] <= chat["context_from_id"] for row in messages),
             prompt=tuple(places[message.id] for message in told.messages),
+            notifications=tuple(
+                (NotificationKind(row["kind"]), row["history_version"])
+                for row in await self._fetch(NOTIFICATIONS, chat_id)
+            ),
             snapshot_version=chat["snapshot_version"],
             history_version=chat["history_version"],
             queue_version=chat["queue_version"],
@@ -184,8 +192,13 @@ class TwoLives(RuleBasedStateMachine):
 
     @initialize(backlog=st.sampled_from([0, 0, 1, 19, 20]))
     def create(self, backlog: int) -> None:
+        chat_id = ChatId(uuid4())
         create = CreateChat(
-            chat_id=ChatId(uuid4()), content=plain("text 0"), author=ADA, system_prompt="Wren."
+            chat_id=chat_id,
+            content=plain("text 0"),
+            author=ADA,
+            system_prompt="Wren.",
+            binding=structs.replace(HARBOUR, thread=str(chat_id)),
         )
         self.count = 0
         self.runners = [RunnerId(UUID(int=0))]

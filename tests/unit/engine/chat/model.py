@@ -22,6 +22,7 @@ from engine.chat.decide import decide, first_messages
 from engine.chat.decision import ChatRow, Decision, Effect, Refusal
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ActionId, MessageId, QueuedId, RunnerId, ToolCallId
+from engine.chat.notification import NotificationKind
 from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
 
 WORKS = (ChatStatus.RUNNING, ChatStatus.INTERRUPTING)
@@ -62,7 +63,8 @@ class View:
 
     `history` pairs each message with whether it is deleted; `cleared_after` counts the messages
     that the model has been made to forget. The `summary_of` of a message is a place in it, counted
-    from 1. `prompt` holds the places of what the model is told, in order.
+    from 1. `prompt` holds the places of what the model is told, in order; `notifications` what the
+    owner is told, and of which version of the history.
     """
 
     status: ChatStatus
@@ -80,6 +82,7 @@ class View:
     compaction_requested: bool
     cleared_after: int
     prompt: tuple[int, ...]
+    notifications: tuple[tuple[NotificationKind, int], ...]
     snapshot_version: int
     history_version: int
     queue_version: int
@@ -100,6 +103,7 @@ class ChatModel:
     runner_id: RunnerId | None = None
     lease_live: bool = False
     context_marks: list[MessageId] = field(default_factory=list)
+    notifications: list[tuple[NotificationKind, int]] = field(default_factory=list)
     snapshot_version: int = 1
     history_version: int = 1
     queue_version: int = 0
@@ -201,6 +205,7 @@ class ChatModel:
             compaction_requested=self.row.compaction_requested,
             cleared_after=self.cleared_after(),
             prompt=tuple(self.history.index(stored) + 1 for stored in self.prompt()),
+            notifications=tuple(self.notifications),
             snapshot_version=self.snapshot_version,
             history_version=self.history_version,
             queue_version=self.queue_version,
@@ -299,6 +304,8 @@ class ChatModel:
                 self._close(write)
             case w.MarkContextCleared():
                 self.context_marks.append(self.history[-1].id)
+            case w.QueueNotification():
+                self._notify(write.kind)
             case _:
                 assert_never(write)
 
@@ -314,6 +321,13 @@ class ChatModel:
             if is_open and action.tool_call_id in write.tool_call_ids:
                 action.state = write.state
                 action.answer = answers.get(action.tool_call_id)
+
+    def _notify(self, kind: NotificationKind) -> None:
+        """Tell the owner once of the same history; a chat without owner or thread has nobody."""
+        told = (kind, self.history_version)
+        has_owner = self.create.author is not None and self.create.binding is not None
+        if has_owner and told not in self.notifications:
+            self.notifications.append(told)
 
     def _history_changed(self) -> None:
         self.history_version = self.snapshot_version

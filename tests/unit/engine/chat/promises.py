@@ -35,6 +35,8 @@ def broken_promises(view: View) -> list[str]:
         "a live lease only with a runner": view.has_runner or not view.lease_live,
         "a retry is shown only while running": (view.retry is None or status is ChatStatus.RUNNING),
         "a compaction is requested only of a run": not view.compaction_requested or status in WORKS,
+        "the owner is told once of the same history": len(set(view.notifications))
+        == len(view.notifications),
         "no version runs ahead of the snapshot": view.snapshot_version
         >= max(view.history_version, view.queue_version, view.retry_version),
     }

@@ -36,6 +36,7 @@ DEADLINE = NOW + timedelta(hours=1)
 LATER = NOW + timedelta(hours=2)
 ADA = Author(identity="slack:T1:U1", name="Ada")
 BO = Author(identity="slack:T1:U2", name="Bo")
+HARBOUR = c.ThreadBinding(platform="slack", installation="T1", channel="C1", thread="1.0")
 OVERLOADED = ChatError(kind=ErrorKind.OVERLOADED, message="The model is overloaded.")
 RETRY = RetryState(attempt=1, delay_ms=500, retrying_at=NOW.timestamp(), error=OVERLOADED)
 
@@ -111,6 +112,7 @@ class Step:
     source_key: str | None = None
     blank: bool = False
     wrong: bool = False
+    notify: bool = False
     fencing: Fencing = Fencing.RIGHT
     said: Said = Said()
 
@@ -150,6 +152,7 @@ def steps(does: tuple[Do, ...] = (*PEOPLE, *WORKERS)) -> st.SearchStrategy[Step]
         source_key=st.none() | st.sampled_from(["slack:1", "slack:2", "slack:3"]),
         blank=rarely,
         wrong=rarely,
+        notify=st.booleans(),
         fencing=st.sampled_from([Fencing.RIGHT] * 9 + list(Fencing)),
         said=said(),
     )
@@ -162,7 +165,9 @@ def resolve(step: Step, sight: Sight, text: str) -> c.Command | None:
         messages = _summary(step, sight, text)
         ends_turn = step.do is Do.SUMMARISE_AND_FINISH
         fence = _fence(step.fencing, sight)
-        return c.CompactHistory(fence=fence, messages=messages, ends_turn=ends_turn)
+        return c.CompactHistory(
+            fence=fence, messages=messages, ends_turn=ends_turn, notify=step.notify
+        )
     if step.do in WORKERS:
         return _worker_command(step, sight)
     match step.do:
@@ -228,13 +233,16 @@ def _worker_command(step: Step, sight: Sight) -> c.Command | None:
                 open_calls=asked,
                 actions=tuple(_action(call) for call in asked),
                 deadline_at=DEADLINE,
+                notify=step.notify,
             )
         case Do.FINISH:
-            return c.FinishTurn(fence=fence, messages=messages)
+            return c.FinishTurn(fence=fence, messages=messages, notify=step.notify)
         case Do.FINISH_INTERRUPTION:
             return c.FinishInterruption(fence=fence, messages=messages)
         case Do.FAIL:
-            return c.FinishError(fence=fence, error=OVERLOADED, messages=messages)
+            return c.FinishError(
+                fence=fence, error=OVERLOADED, messages=messages, notify=step.notify
+            )
         case Do.ATTEMPT:
             return c.RecordAttempt(fence=fence)
         case Do.RETRY:

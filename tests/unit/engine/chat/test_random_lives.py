@@ -11,11 +11,12 @@ from engine.chat import commands as c
 from engine.chat.content import Role, plain, text_of
 from engine.chat.decision import Decision, Effect, Refusal
 from engine.chat.ids import ChatId, MessageId, QueuedId, RunnerId
-from engine.chat.writes import ActionState
+from engine.chat.writes import ActionState, QueueNotification
 from tests.unit.engine.chat.model import WORKS, ChatModel
 from tests.unit.engine.chat.promises import broken_promises
 from tests.unit.engine.chat.steps import (
     ADA,
+    HARBOUR,
     LATER,
     NOW,
     PEOPLE,
@@ -72,7 +73,11 @@ class ChatLife(RuleBasedStateMachine):
         chat_id = ChatId(UUID(int=1))
         self.chat = ChatModel(
             c.CreateChat(
-                chat_id=chat_id, content=plain("text 0"), author=ADA, system_prompt="You are Wren."
+                chat_id=chat_id,
+                content=plain("text 0"),
+                author=ADA,
+                system_prompt="You are Wren.",
+                binding=HARBOUR,
             )
         )
         for _ in range(backlog):
@@ -126,6 +131,7 @@ class ChatLife(RuleBasedStateMachine):
         held = self.chat.lease_live and self.chat.runner_id is not None
         assert outcome.wake == (self.chat.row.status in WORKS and not held), "work finds a worker"
         self.check_exclusions(outcome)
+        self.check_notices(outcome)
 
     def sight(self) -> Sight:
         """The model as steps see it."""
@@ -174,6 +180,11 @@ class ChatLife(RuleBasedStateMachine):
         """A status that nobody works in has nobody working."""
         if outcome.row.status not in WORKS:
             assert self.chat.runner_id is None
+
+    def check_notices(self, outcome: Decision) -> None:
+        """The owner is told once at most, and only of a chat that has come to rest."""
+        told = [write for write in outcome.writes if isinstance(write, QueueNotification)]
+        assert len(told) <= (outcome.row.status not in WORKS)
 
     @invariant()
     def every_promise_is_kept(self) -> None:
