@@ -119,7 +119,7 @@ class ResponseItems:
     def _on_added(self, event: Event, parts: list[StreamPart]) -> None:
         raw = dict_of(event.item)
         item = self._begin(event, _kind_of(raw))
-        if item.kind == _CALL and raw.get("name"):
+        if item.kind == _CALL and str_of(raw.get("name")):
             self._name_call(item, raw, parts)
 
     def _on_text_done(self, event: Event, parts: list[StreamPart]) -> None:
