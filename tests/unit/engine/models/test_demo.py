@@ -8,6 +8,7 @@ import pytest
 from engine.chat.content import Content, Finish, NewMessage, Role, ToolResultPart, plain
 from engine.chat.ids import ToolCallId
 from engine.models.demo import DemoModel
+from engine.models.demo_script import Lines, next_lines
 from engine.models.model import Model, ModelPrompt, ToolOffer
 from engine.models.parts import StreamPart, StreamResult, TextDelta
 
@@ -127,3 +128,82 @@ async def test_stopped_answer_is_incomplete_and_keeps_its_words() -> None:
 async def test_completion_is_a_short_title() -> None:
     result = await DemoModel().complete(asked("how is the sea tonight my friend"))
     assert result.text == "how is the sea tonight my"
+
+
+INTRODUCED = next_lines(prompt()).text
+HINT = "\n\n_You can also try `ask`, `table`, `code`, `long` or `time`._"
+
+
+@pytest.mark.parametrize("word", ["help", "hello", "hi", "Hi there", "anything"])
+def test_a_first_word_is_answered_with_the_introduction(word: str) -> None:
+    assert next_lines(prompt((Role.USER, plain(word)))) == Lines(text=INTRODUCED)
+    assert INTRODUCED.startswith("Ahoy!")
+
+
+@pytest.mark.parametrize("word", ["help", "hello", "hi"])
+def test_a_greeting_is_answered_with_it_later_too(word: str) -> None:
+    assert next_lines(asked(word)) == Lines(text=INTRODUCED)
+
+
+def test_a_first_show_comes_with_a_hint_and_later_ones_do_not() -> None:
+    for word in ("table", "code", "long", "story"):
+        later = next_lines(asked(word))
+        assert HINT not in later.text
+        assert next_lines(prompt((Role.USER, plain(word)))) == Lines(text=later.text + HINT)
+    for word in ("time", "ask"):
+        assert next_lines(prompt((Role.USER, plain(word)))) == next_lines(asked(word))
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "tool"),
+    [
+        (["time", "clock", "date"], "Let me look at the clock.", "current_time"),
+        (["ask", "choose", "approve", "question", "decide", "vote"],
+         "I would rather ask than guess.", "ask_people"),
+    ],
+)  # fmt: skip
+def test_each_word_of_a_tool_calls_it(words: list[str], text: str, tool: str) -> None:
+    for word in words:
+        lines = next_lines(asked(word))
+        assert (lines.text, lines.tool_name) == (text, tool)
+
+
+@pytest.mark.parametrize(
+    ("word", "question"),
+    [("vote", "Which one shall it be?"), ("approve", "Do you approve?")],
+)
+def test_a_question_is_asked_in_words(word: str, question: str) -> None:
+    assert json.loads(next_lines(asked(word)).args)["question"] == question
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("time", "I would look at the clock, but nobody gave me one."),
+        ("ask", "I would ask you, but this chat has no tool for asking people."),
+    ],
+)
+def test_a_tool_that_is_missing_is_missed_in_words(word: str, text: str) -> None:
+    assert next_lines(prompt(*HELLO, (Role.USER, plain(word)), tools=())) == Lines(text=text)
+
+
+def test_saying_nothing_is_repeated_as_well() -> None:
+    assert "> (nothing)\n" in next_lines(asked(" ")).text
+
+
+def test_a_long_answer_has_its_chapters_apart() -> None:
+    chapters = next_lines(asked("long")).text.split("\n\n## ")
+    assert len(chapters) == 8
+    assert not any("##" in chapter for chapter in chapters[1:])
+    assert chapters[0].startswith("## ")
+    assert all(chapter.endswith("a lifetime.") for chapter in chapters)
+
+
+def test_results_are_told_in_their_order() -> None:
+    rows = [
+        (Role.TOOL, (ToolResultPart(tool_call_id=ToolCallId(name), tool_name=name, result=value),))
+        for name, value in (("a", {}), ("b", {"n": 1, "m": 2}), ("c", "T"), ("d", {"n": 3}))
+    ]
+    assert next_lines(prompt(*HELLO, *rows)).text == (
+        '`a` says: {}\n\n`b` says: {"n":1,"m":2}\n\n`c` says: T\n\n`d` says: 3'
+    )

@@ -98,8 +98,8 @@ def _message(role: str, kind: str, text: str) -> dict[str, Any]:
 
 def test_system_rows_join_the_instructions() -> None:
     row = NewMessage(role=Role.SYSTEM, content=plain("No workspace."))
-    request = body(user("Hi"), row, system="Be brief.")
-    assert request["instructions"] == "Be brief.\n\nNo workspace."
+    request = body(user("Hi"), row, row, system="Be brief.")
+    assert request["instructions"] == "Be brief.\n\nNo workspace.\n\nNo workspace."
     assert shape(request) == ["user"]
 
 
@@ -123,6 +123,10 @@ def test_calls_and_their_outputs_are_paired_with_mended_ids() -> None:
 @pytest.mark.parametrize("last", [(), (said(TextPart(text="Half")),), (said(own(SEARCH)),)])
 def test_model_is_never_asked_to_follow_itself(last: tuple[NewMessage, ...]) -> None:
     assert body(*last)["input"][-1] == _message("user", "input_text", "Continue.")
+
+
+def test_results_are_answered_without_further_words() -> None:
+    assert shape(body(user("Look"), said(call("a")), result("a")))[-1] == "function_call_output a"
 
 
 def test_reasoning_is_sent_in_the_form_that_is_taken_back() -> None:
@@ -283,6 +287,8 @@ def test_reasoning_is_asked_for_in_a_form_that_can_be_sent_back(
 ) -> None:
     request = body(user("Hi"), options=options)
     assert (request["reasoning"], request["include"]) == (reasoning, [ENCRYPTED])
+    more = "file_search_call.results"
+    assert body(user("Hi"), options=options | {"include": [more]})["include"] == [more, ENCRYPTED]
 
 
 def test_longer_history_begins_with_the_same_items() -> None:

@@ -80,6 +80,32 @@ def test_end_gives_the_event_that_only_lacks_its_blank_line() -> None:
     assert splitter.end() == []
 
 
+@pytest.mark.parametrize(
+    ("chunks", "events"),
+    [
+        ([b"event: error\n", b"data: x\n\n"], [SseEvent(b"x", "error")]),
+        ([b"data: a\n", b"data: b\n\n"], [SseEvent(b"a\nb")]),
+        ([b"event: a\xff\ndata: x\n\n"], [SseEvent(b"x", "a\ufffd")]),
+        ([b"data: x\n\n", b"\xef\xbb\xbfdata: y\n\n"], [SseEvent(b"x")]),
+        ([b"data: x\n", b"\xef\xbb\xbfdata: y\n\n"], [SseEvent(b"x")]),
+    ],
+)
+def test_what_stands_before_a_chunk_counts_for_it(
+    chunks: list[bytes], events: list[SseEvent]
+) -> None:
+    splitter = SseSplitter()
+    assert [event for chunk in chunks for event in splitter.feed(chunk)] == events
+
+
+def test_an_event_and_a_line_may_be_as_large_as_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "EVENT_BYTES_MAX", 20)
+    lines = b"data: " + b"x" * 10 + b"\n"
+    assert (
+        split([(lines + lines + b"\n") * 2 + b":" + b"x" * 19])
+        == [b"x" * 10 + b"\n" + b"x" * 10] * 2
+    )
+
+
 @pytest.mark.parametrize("stream", [b"x" * 21, b"data: x\n" * 21])
 def test_event_beyond_the_bound_is_refused(stream: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "EVENT_BYTES_MAX", 20)
