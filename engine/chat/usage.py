@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -69,9 +69,6 @@ COLUMNS: Final = (
 
 def usage_moment(text: str) -> datetime:
     """A date or an RFC 3339 time, of UTC where it names no zone. Raises ValueError."""
-    if len(text) == len("2026-12-31"):
-        day = date.fromisoformat(text)
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)
     moment = datetime.fromisoformat(text)
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

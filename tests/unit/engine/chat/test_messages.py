@@ -11,7 +11,7 @@ from engine.chat.decision import Effect, Refusal, RefusalReason
 from engine.chat.ids import MessageId, QueuedId, ToolCallId
 from engine.chat.snapshot import Snapshot
 from tests.unit.engine.chat.chats import APPROVE, SEARCH
-from tests.unit.engine.chat.steps import ADA, RETRY
+from tests.unit.engine.chat.steps import ADA, BO, NOW, RETRY
 from tests.unit.engine.chat.stories import Story, answer, runner
 
 
@@ -141,7 +141,9 @@ def test_nobody_can_say_nothing() -> None:
 def test_nobody_can_speak_in_the_parts_of_a_model() -> None:
     forged = (*plain("hi"), ToolCallPart(tool_call_id=ToolCallId("call_0"), tool_name="search"))
     story = Story("hello")
-    assert story.refused(c.SendMessage(content=forged)) is RefusalReason.UNFIT_CONTENT
+    assert story.chat.submit(c.SendMessage(content=forged), NOW) == Refusal(
+        reason=RefusalReason.UNFIT_CONTENT, detail="only text and files"
+    )
 
 
 def test_edit_forgets_what_followed_and_fences_the_old_worker_off() -> None:
@@ -173,6 +175,14 @@ def test_edit_while_people_are_asked_takes_the_question_back() -> None:
     story.do(c.EditMessage(message_id=story.message_id("hello"), content=plain("hi")))
     assert story.told == ["user: hi"]
     assert [str(action.state) for action in story.chat.actions] == ["cancelled"]
+
+
+def test_edit_is_by_whoever_edited_where_that_is_known() -> None:
+    story = Story("hello")
+    for text, author, known in (("hi", BO, BO), ("hey", None, BO)):
+        (said,) = story.chat.live()
+        story.do(c.EditMessage(message_id=said.id, content=plain(text), author=author))
+        assert [stored.message.author for stored in story.chat.live()] == [known]
 
 
 def test_edit_keeps_the_source_key_so_that_a_redelivery_is_still_known() -> None:

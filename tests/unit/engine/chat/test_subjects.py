@@ -19,10 +19,15 @@ def test_whom_adapters_know_is_a_person(identity: str) -> None:
      "console:", "Slack:T1:U1", "slack:T1:U 1", "user slack:T1:U1"],
 )  # fmt: skip
 def test_whom_no_adapter_knows_is_refused_with_examples(identity: str) -> None:
-    assert "slack:T012:U345" in (person_mistake(identity) or "")
+    assert person_mistake(identity) == (
+        "must be an identity: platform:installation:id such as slack:T012:U345, api:token:7, "
+        "api:admin, or console:NAME"
+    )
 
 
 def test_channel_is_one_of_a_platform() -> None:
     assert channel_mistake("slack:T1:C1") is None
     for channel in ("C1", "#harbour", "slack:C1", "api:admin", "console:a:b"):
-        assert "slack:T012:C345" in (channel_mistake(channel) or ""), channel
+        assert channel_mistake(channel) == (
+            "must be a channel: platform:installation:channel such as slack:T012:C345"
+        )

@@ -192,6 +192,18 @@ def test_a_cell_that_names_what_does_not_exist_is_not_read(line: str) -> None:
         parse(f"Interrupt\n{line}\n")
 
 
+def test_the_lines_of_a_command_add_up() -> None:
+    lines = (
+        "Archive\n    any: lease_lost\n    R0: = W0\nUnarchive\n    R: history_changed\n    R0: =\n"
+    )
+    archive, unarchive = parse(lines).values()
+    assert archive.pop("R0") == {"lease_lost", "R0", "W0"}
+    assert set(archive.values()) == {frozenset({"lease_lost"})}
+    assert unarchive["R0"] == {"history_changed", "R0"}
+    assert unarchive["R1"] == {"history_changed"}
+    assert unarchive["W0"] == frozenset()
+
+
 def test_the_specification_shows_the_table_as_it_is() -> None:
     """Fails when the README is stale: run `python -m engine.chat.specification`."""
     text = README.read_text(encoding="utf-8")

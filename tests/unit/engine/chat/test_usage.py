@@ -1,7 +1,8 @@
-"""A report as CSV: every cell is what it says, and none is a formula."""
+"""A report as CSV: every cell is what it says, and none is a formula; and the times it is of."""
 
 import csv
 import io
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from engine.chat.usage import (
     shown_as_text,
     total_cost,
     usage_csv,
+    usage_moment,
 )
 
 
@@ -63,3 +65,29 @@ def test_no_cell_begins_as_a_formula_and_none_loses_anything(name: str) -> None:
 def test_total_is_that_of_what_was_priced() -> None:
     assert total_cost([row("a", 3), row("b", None), row("c", 4)]) == 7
     assert total_cost([row("b", None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-12-31", datetime(2026, 12, 31, tzinfo=UTC)),
+        ("2026-12-31T10:20:30", datetime(2026, 12, 31, 10, 20, 30, tzinfo=UTC)),
+        ("2026-12-31T10:20:30Z", datetime(2026, 12, 31, 10, 20, 30, tzinfo=UTC)),
+        ("2026-12-31T10:20:30+01:00", datetime(2026, 12, 31, 9, 20, 30, tzinfo=UTC)),
+        ("2026-12-31T23:20:30-01:00", datetime(2027, 1, 1, 0, 20, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_moment_is_of_utc_unless_it_says_otherwise(text: str, moment: datetime) -> None:
+    read = usage_moment(text)
+    assert (read, read.tzinfo) == (moment, UTC)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-12-32", "31.12.2026", "2026-12-31T25:00"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        usage_moment(text)
+
+
+def test_a_moment_before_all_years_is_refused_with_the_reason() -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        usage_moment("0001-01-01T00:00:00+01:00")

@@ -4,12 +4,12 @@ import pytest
 
 from engine.chat import commands as c
 from engine.chat.content import Finish, NewMessage, Role, ToolCallPart, Visibility, plain
-from engine.chat.decision import RefusalReason
+from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.ids import MessageId, ToolCallId
 from engine.chat.snapshot import OpenCall
 from engine.chat.synthetic import NO_RESULT, settle
 from tests.unit.engine.chat.chats import APPROVE, SEARCH
-from tests.unit.engine.chat.steps import DEADLINE, OVERLOADED, RETRY
+from tests.unit.engine.chat.steps import DEADLINE, NOW, OVERLOADED, RETRY
 from tests.unit.engine.chat.stories import Story, answer, calling, done, runner
 
 
@@ -64,7 +64,9 @@ def test_interrupted_worker_can_only_put_away_or_leave() -> None:
     assert {story.refused(report) for report in reports(late)} == {RefusalReason.STATUS_CHANGED}
     early = Story("hello")
     finish = c.FinishInterruption(fence=early.fence())
-    assert early.refused(finish) is RefusalReason.STATUS_CHANGED
+    assert early.chat.submit(finish, NOW) == Refusal(
+        reason=RefusalReason.STATUS_CHANGED, detail="running"
+    )
 
 
 def test_partial_answer_is_stored_though_the_history_was_amended_meanwhile() -> None:
