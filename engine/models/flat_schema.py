@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _ANY: Final = ("anyOf", "oneOf")
+_MERGED: Final = frozenset({"allOf", "$ref", *_ANY})
 _REFERENCES_DEEP: Final = 8
 
 
@@ -25,8 +26,7 @@ def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _flat(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> dict[str, Any]:
     """The schema with what `allOf`, alternatives and a reference say merged into it."""
-    left_out = {"allOf", "$ref", *_ANY} if depth else {*_ANY, "allOf"}
-    flat = {key: value for key, value in schema.items() if key not in left_out}
+    flat = {key: value for key, value in schema.items() if key not in _MERGED}
     if not depth:
         return flat
     every = [schema] if "$ref" in schema else []
