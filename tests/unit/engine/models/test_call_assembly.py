@@ -53,6 +53,8 @@ def assembled(*pieces: Piece) -> list[tuple[str, str, str]]:
          [("call_1", "a", "{}"), ("call_2", "b", "{}")]),
         ([(0, None, "a", "{"), (0, "i", None, None), (1, "i", "b", None)],
          [("call_1", "a", "{"), ("i", "b", "{}")]),
+        ([(None, None, "a", "{"), (None, "i", None, None), (None, "j", "b", "{}"),
+          (None, "i", None, "}")], [("call_1", "a", "{}"), ("j", "b", "{}")]),
         ([(0, "call_2", "a", None), (1, None, "b", None)],
          [("call_2", "a", "{}"), ("call_2_2", "b", "{}")]),
         # Nothing, null and an announcing `{}` are no arguments of their own.

@@ -20,11 +20,13 @@ from engine.chat.content import (
     plain,
 )
 from engine.chat.ids import ToolCallId
+from engine.models import call_record
 from engine.models.attachments import FileData
 from engine.models.call_record import RECORD_BYTES_MAX, request_record, response_record
 from engine.models.model import ModelPrompt, ToolOffer
 from engine.models.parts import StreamResult
 
+MARGIN, TOOLS = call_record._MARGIN_BYTES, call_record._TOOLS_BYTES_MAX
 KEY = "sk-planted0123456789abcdef"
 CALL = ToolCallId("call-1")
 
@@ -48,27 +50,34 @@ def test_a_call_is_kept_as_it_was_made() -> None:
             system="You are Wren.",
             tools=(ToolOffer(name="find", description="Finds.", input_schema={"type": "object"}),),
             max_output_tokens=7,
+            temperature=0.5,
             options={"top_p": 0.5},
         )
     )
-    assert record["messages"] == [
-        {
-            "role": "user",
-            "content": [{"type": "text", "text": "Hello \U0001f6a4 ü"}],
-            "author": "Ada",
-        }
-    ]
-    assert record["tools"][0]["input_schema"] == {"type": "object"}
-    assert (record["system"], record["max_output_tokens"]) == ("You are Wren.", 7)
-    assert record["options"] == {"top_p": 0.5}
+    assert record == {
+        "model": "m",
+        "system": "You are Wren.",
+        "tools": [
+            {"name": "find", "description": "Finds.", "input_schema": {"type": "object"}},
+        ],
+        "max_output_tokens": 7,
+        "temperature": 0.5,
+        "options": {"top_p": 0.5},
+        "files": [],
+        "messages": [
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Hello \U0001f6a4 ü"}],
+                "author": "Ada",
+            }
+        ],
+    }
     result = StreamResult(
         content=plain("Aye."), finish=Finish.STOP, usage=Usage(input_tokens=1, output_tokens=2)
     )
-    assert response_record(result) == {
-        "content": [{"type": "text", "text": "Aye."}],
-        "finish": "stop",
-        "usage": {"input_tokens": 1, "output_tokens": 2},
-    }
+    kept = {"content": [{"type": "text", "text": "Aye."}], "finish": "stop"}
+    assert response_record(result) == kept | {"usage": {"input_tokens": 1, "output_tokens": 2}}
+    assert response_record(msgspec.structs.replace(result, usage=None)) == kept | {"usage": None}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +147,64 @@ def test_the_oldest_messages_of_too_many_are_left_out_and_counted() -> None:
 )
 def test_whatever_is_too_much_is_bounded(fields: dict[str, Any]) -> None:
     assert size(request_record(prompt(said("x"), **fields))) <= RECORD_BYTES_MAX
+
+
+def test_a_record_may_be_as_large_as_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = StreamResult(content=plain("Aye."), finish=Finish.STOP)
+    record = response_record(result)
+    monkeypatch.setattr(call_record, "RECORD_BYTES_MAX", size(record))
+    assert response_record(result) == record
+    monkeypatch.setattr(call_record, "RECORD_BYTES_MAX", size(record) - 1)
+    assert response_record(result) == {
+        "left_out": f"{size(record)} bytes are more than is kept of one call"
+    }
+
+
+def test_messages_are_kept_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = prompt(said("One."), said("Two."), said("Three."), system="You are Wren.")
+    record = request_record(asked)
+    messages = record.pop("messages")
+    # Each with the sign that parts it from the next.
+    room = size(record) + sum(size(message) + 1 for message in messages) + MARGIN
+    monkeypatch.setattr(call_record, "RECORD_BYTES_MAX", room)
+    assert request_record(asked)["messages"] == messages
+    monkeypatch.setattr(call_record, "RECORD_BYTES_MAX", room - 1)
+    less = request_record(asked)
+    assert (less["messages"], less["messages_left_out"]) == (messages[1:], 1)
+
+
+def test_of_too_many_tools_the_names_are_kept() -> None:
+    def tools_with(characters: int) -> list[Any]:
+        offers = tuple(
+            ToolOffer(name=name, description=("boat " * 20_000)[:long])
+            for name, long in (("a", characters // 2), ("b", characters - characters // 2))
+        )
+        return list(request_record(prompt(tools=offers))["tools"])
+
+    most = TOOLS - size(tools_with(0))
+    assert tools_with(most)[1]["description"].startswith("boat")
+    assert tools_with(most + 1) == ["a", "b"]
+
+
+def test_a_text_is_kept_up_to_its_bound_word_for_word() -> None:
+    text = "boat " * 20_000
+    assert request_record(prompt(system=text))["system"] == text
+    assert request_record(prompt(system=text + "s"))["system"] == (
+        f"{text} (1 more characters left out)"
+    )
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_values_are_kept_sixty_deep(kind: type[list[Any]] | type[dict[str, Any]]) -> None:
+    def nested(levels: int, inner: Any) -> Any:
+        for _ in range(levels):
+            inner = [inner] if kind is list else {"in": inner}
+        return inner
+
+    # The options themselves are the first level.
+    for levels, kept in ((59, "x"), (60, "(nested too deep to be kept)")):
+        options = {"in": nested(levels, "x")}
+        assert request_record(prompt(options=options))["options"] == {"in": nested(levels, kept)}
 
 
 def test_deep_and_broken_values_are_survived() -> None:

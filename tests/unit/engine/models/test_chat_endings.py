@@ -10,6 +10,7 @@ from engine.models.chat_completions import ChatCompletionsDecoder
 from engine.models.parts import ReasoningDelta, StreamFault, StreamPart, StreamResult, TextDelta
 from engine.models.think_tags import ThinkTags
 
+ENDED = StreamFault(message="the provider ended the answer with an error")
 CALL = {"id": "i", "function": {"name": "look", "arguments": "{}"}}
 
 
@@ -76,6 +77,11 @@ def test_a_body_is_closed_only_when_it_ended_for_no_reason_of_its_own() -> None:
         (event(b'{"object": "error"}'), StreamFault(message="an error without words")),
         (event(b'{"type": "error"}'), StreamFault(message="an error without words")),
         (event(b'{"error": "worse", "message": "no"}'), StreamFault(message="worse")),
+        (event(b'{"choices": [{"finish_reason": "error"}]}'), ENDED),
+        (
+            event(b'{"choices": [{"finish_reason": "error"}], "error": "no"}'),
+            StreamFault(message="no"),
+        ),
         (event(b'{"message": "no"}') + event(b'{"message": "later"}'), StreamFault(message="no")),
         (event(b'{"code": 400}', b"error"), StreamFault(message='{"code":400}', status=400)),
         (event(b"bad \xff", b"error"), StreamFault(message="bad \ufffd")),
@@ -139,3 +145,57 @@ def test_half_a_character_in_arguments_is_replaced() -> None:
     odd = f'{{"choices": [{{"delta": {{"tool_calls": [{call}]}}}}]}}'
     (made,) = decoded(event(odd.encode()))[1].tool_calls
     assert made.args == "\ufffd"
+
+
+def test_half_a_character_in_reasoning_is_replaced() -> None:
+    odd = event(rb'{"choices": [{"delta": {"reasoning": "a\ud83d"}}]}')
+    assert decoded(odd)[0] == [ReasoningDelta("a\ufffd")]
+
+
+def test_a_message_that_repeats_what_was_streamed_is_not_told_again() -> None:
+    def chunk(**choice: Any) -> bytes:
+        return event(json.dumps({"choices": [choice]}).encode())
+
+    again = chunk(message={"content": "Hi", "tool_calls": [CALL]}, finish_reason="stop")
+    spoken, called = chunk(delta={"content": "Hi"}), chunk(delta={"tool_calls": [CALL]})
+    assert decoded(spoken, again)[1].text == "Hi"
+    assert decoded(spoken, again)[1].tool_calls == ()
+    assert decoded(called, again)[1].text == ""
+    assert decoded(chunk(delta={"content": "a"}, message={"content": "b"}))[1].text == "a"
+
+
+def test_a_call_of_the_old_kind_is_one_though_its_name_comes_in_pieces() -> None:
+    pieces = ({"name": "lo"}, {"name": "ok"}, {"arguments": "{}"})
+    chunks = [
+        event(json.dumps({"choices": [{"delta": {"function_call": piece}}]}).encode())
+        for piece in pieces
+    ]
+    assert [(c.tool_name, c.args) for c in decoded(*chunks)[1].tool_calls] == [("look", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("args", "last", "runnable"),
+    [
+        ("[", b'{"choices": [{"finish_reason": "tool_calls"}]}', True),
+        ("[", b"[DONE]", False),
+        ("{}", b"[DONE]", True),
+    ],
+)
+def test_a_call_runs_when_the_provider_says_so_or_its_arguments_are_whole(
+    args: str, last: bytes, *, runnable: bool
+) -> None:
+    call = {"id": "i", "function": {"name": "look", "arguments": args}}
+    chunk = json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]}).encode()
+    assert decoded(event(chunk), event(last))[1].runnable is runnable
+
+
+def test_what_is_no_event_is_counted_and_forgiven_beside_good_ones() -> None:
+    result = decoded(event(b"junk"), said("Hi"), event(b"more junk"), event(b"[DONE]"))[1]
+    assert (result.finish, result.fault, result.dropped_events) == (Finish.STOP, None, 2)
+
+
+def test_the_end_is_told_once() -> None:
+    decoder = ChatCompletionsDecoder("wren")
+    decoder.feed(event(rb'{"choices": [{"delta": {"content": "a\ud83d"}}]}'))
+    assert decoder.end() == [TextDelta("\ufffd")]
+    assert decoder.end() == []
