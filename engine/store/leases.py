@@ -61,12 +61,12 @@ class Renewed:
 class Survey:
     """What there may be to do. `has_runnable`: chats that nobody has; `has_caps`: of any organization.
 
-    `overdue`: chats whose actions are past their deadline, longest past first.
+    `has_overdue`: chats whose actions are past their deadline.
     """
 
     has_runnable: bool
     has_caps: bool
-    overdue: tuple[ChatId, ...]
+    has_overdue: bool
 
 
 class Leases:
@@ -101,14 +101,19 @@ class Leases:
             )
         return tuple(_acquired_of(row, is_capped=True) for row in rows)
 
-    async def survey(self, limit: int) -> Survey:
-        """See what there may be to do, and up to `limit` chats that are overdue; changes nothing."""
-        (row,) = await self._pool.fetch(query("leases.survey"), limit)
+    async def survey(self) -> Survey:
+        """See what there may be to do; changes nothing."""
+        (row,) = await self._pool.fetch(query("leases.survey"))
         return Survey(
             has_runnable=row["has_runnable"],
             has_caps=row["has_caps"],
-            overdue=tuple(row["overdue"]),
+            has_overdue=row["has_overdue"],
         )
+
+    async def overdue_chats(self, limit: int) -> tuple[ChatId, ...]:
+        """Chats whose actions are past their deadline, longest past first."""
+        rows = await self._pool.fetch(query("leases.overdue_chats"), limit)
+        return tuple(row["id"] for row in rows)
 
     async def renew_chats(
         self, held: Sequence[tuple[ChatId, RunnerId]], lease_seconds: float

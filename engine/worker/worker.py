@@ -158,7 +158,8 @@ class Worker:
         survey = await self._survey()
         if survey.has_runnable:
             await self._acquire(group, with_stale=False)
-        for chat_id in survey.overdue:
+        overdue = await self._leases.overdue_chats(ACQUIRE_BATCH) if survey.has_overdue else ()
+        for chat_id in overdue:
             # By itself, so that one that fails keeps none of the others waiting.
             await self._guarded(partial(self._expire, chat_id))
 
@@ -191,7 +192,7 @@ class Worker:
                 return
 
     async def _survey(self) -> Survey:
-        survey = await self._leases.survey(ACQUIRE_BATCH)
+        survey = await self._leases.survey()
         self._has_caps = survey.has_caps
         self._caps_known_until = asyncio.get_running_loop().time() + CAPS_SECONDS
         return survey

@@ -127,14 +127,17 @@ async def test_action_past_its_deadline_is_due_and_ends_in_error(
     chat_id, later = await new_chat(machine), await new_chat(machine)
     asked = await ask_people(machine, pool, chat_id, "c1", deadline=YESTERDAY)
     await ask_people(machine, pool, later, "c1", deadline=TOMORROW)
-    assert (await Leases(pool).survey(10)).overdue == (chat_id,)
+    leases = Leases(pool)
+    assert (await leases.survey()).has_overdue
+    assert await leases.overdue_chats(10) == (chat_id,)
 
     ended = await submit(machine, chat_id, ExpireActions())
 
     assert ended.snapshot.status is ChatStatus.ERROR
     assert ended.snapshot.last_error is not None
     assert "Dynamic tool execution timed out" in ended.snapshot.last_error.message
-    assert (await Leases(pool).survey(10)).overdue == ()
+    assert not (await leases.survey()).has_overdue
+    assert await leases.overdue_chats(10) == ()
     action = await ChatRows(pool).read_action(asked.action_ids[0])
     assert action is not None
     assert action.state is ActionState.EXPIRED

@@ -322,21 +322,21 @@ async def test_survey_tells_of_a_chat_until_somebody_has_it(
     """E49: a poll that finds nothing costs one read, and one that finds something acquires it."""
     leases = Leases(pool)
     await waiting_chat(machine, pool)
-    assert not (await leases.survey(10)).has_runnable
+    assert not (await leases.survey()).has_runnable
     chat_id = await new_chat(machine)
-    assert (await leases.survey(10)).has_runnable
+    assert (await leases.survey()).has_runnable
 
     held = await force_running(pool, chat_id)
-    assert not (await leases.survey(10)).has_runnable
+    assert not (await leases.survey()).has_runnable
 
     await submit(machine, chat_id, ReleaseLease(fence=fence_of(held)))
-    assert (await leases.survey(10)).has_runnable
+    assert (await leases.survey()).has_runnable
 
 
 async def test_survey_tells_whether_any_organization_has_a_cap(pool: Pool) -> None:
     leases = Leases(pool)
-    assert not (await leases.survey(10)).has_caps
+    assert not (await leases.survey()).has_caps
 
     await sql(pool, "UPDATE organizations SET chats_max = 1")
 
-    assert (await leases.survey(10)).has_caps
+    assert (await leases.survey()).has_caps

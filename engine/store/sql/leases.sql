@@ -57,19 +57,23 @@ WITH candidates AS MATERIALIZED (
     )
 ), {{take}}
 
--- name: survey(limit) :many
--- What a poll may have to do, in one read: mostly nothing. The database's clock decides what is due.
+-- name: survey() :many
+-- What a poll may have to do, in one read: mostly nothing. The database's clock decides what is overdue.
 SELECT
     EXISTS (
         SELECT FROM chats WHERE status IN ('running', 'interrupting') AND runner_id IS NULL
     ) AS has_runnable,
     EXISTS (SELECT FROM organizations WHERE chats_max IS NOT NULL) AS has_caps,
-    ARRAY(
-        SELECT id FROM chats
-        WHERE status = 'requires_action' AND actions_deadline_at <= now()
-        ORDER BY actions_deadline_at
-        LIMIT $1
-    ) AS overdue
+    EXISTS (
+        SELECT FROM chats WHERE status = 'requires_action' AND actions_deadline_at <= now()
+    ) AS has_overdue
+
+-- name: overdue_chats(limit) :many
+-- The database's clock decides, as it does for leases.
+SELECT id FROM chats
+WHERE status = 'requires_action' AND actions_deadline_at <= now()
+ORDER BY actions_deadline_at
+LIMIT $1
 
 -- name: lock_caps() :many
 -- Two workers that count at the same time would both take the last place.
