@@ -13,6 +13,7 @@ from config.schema import setting, tables
 from config.secret import Secret, SecretUrl
 from config.side_settings import NotificationsSettings, SlackNotify, TitlesSettings
 from config.slack_app_settings import SlackAppSettings
+from config.slack_inbound_settings import SlackInboundSettings
 
 HTTP: Final = ("http", "https")
 
@@ -286,7 +287,7 @@ class DeliverySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackSettings(SlackAppSettings):
+class SlackSettings(SlackInboundSettings):
     """The Slack app without a name, further ones, and how all of them behave."""
 
     api_url: str = setting("https://slack.com/api/", "Address of the Slack Web API.", schemes=HTTP)

@@ -277,6 +277,10 @@ class Engine:
         """The message that came from this platform message, in the history or in the queue."""
         return await self.rows.find_by_source(chat_id, source_key)
 
+    async def known_sources(self, chat_id: ChatId, source_keys: Sequence[str]) -> frozenset[str]:
+        """Those of the platform messages that the chat has heard."""
+        return await self.rows.known_sources(chat_id, source_keys)
+
     def follow(self, chat_id: ChatId, *, after_id: MessageId = FROM_THE_START) -> ChatFollower:
         """Everything that happens in a chat from now on, after its full state. Close it."""
         return self.stream.follow(chat_id, after_id)

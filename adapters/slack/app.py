@@ -93,6 +93,7 @@ class SlackApp:
             workspaces=workspaces,
             forms=forms,
             stop_reaction=self._settings.stop_reaction,
+            answer_bots=self._settings.answer_bots,
             spawn=spawn,
         )
         if self._settings.app_token is not None:

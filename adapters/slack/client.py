@@ -24,7 +24,9 @@ from adapters.errors import (
     SurfaceError,
     Unavailable,
 )
+from adapters.slack.file_download import Downloaded, download
 from adapters.slack.retry_after import retry_after_seconds
+from adapters.slack.shared_files import Missing
 
 CALL_SECONDS_MAX = 15.0
 """A call without an answer for this long has failed. Below the lease of a delivery."""
@@ -46,6 +48,17 @@ UNCERTAIN = frozenset({"fatal_error", "internal_error", "request_timeout", "serv
 UNAVAILABLE = frozenset(
     {"messaging_processing_failed", "team_added_to_org", "accesslimited", "org_login_required"}
 )
+DEAD_TOKEN = frozenset(
+    {
+        "account_inactive",
+        "app_uninstalled",
+        "invalid_auth",
+        "not_authed",
+        "token_expired",
+        "token_revoked",
+    }
+)
+"""What Slack says of a token that is none, or not any more."""
 _KINDS: Mapping[str, Callable[[str], SurfaceError]] = {
     **dict.fromkeys(TOO_LONG, MessageTooLong),
     **dict.fromkeys(GONE, Gone),
@@ -107,8 +120,12 @@ def error_of(error: SlackApiError) -> SurfaceError:
 class SlackClient:
     """Calls of one installation."""
 
-    def __init__(self, sdk: AsyncWebClient) -> None:
+    def __init__(
+        self, sdk: AsyncWebClient, *, on_refused: Callable[[str], None] | None = None
+    ) -> None:
+        """`on_refused` is told Slack's word where it does not know the token any more."""
         self._sdk = sdk
+        self._on_refused = on_refused
 
     async def identify(self) -> dict[str, Any]:
         """Who we are, as auth.test says."""
@@ -149,17 +166,28 @@ class SlackClient:
         )
 
     async def replies(
-        self, channel: str, thread: str, *, oldest: str = "0", cursor: str = ""
+        self,
+        channel: str,
+        thread: str,
+        *,
+        oldest: str = "0",
+        latest: str | None = None,
+        cursor: str = "",
+        limit: int = 200,
     ) -> tuple[list[dict[str, Any]], str]:
-        """A page of a thread, the root first, and the cursor of the next page."""
+        """A page of a thread, oldest first, and the cursor of the next page.
+
+        The root comes first whatever `oldest` says; both ends are left out of what follows it.
+        """
         answer = await self._call(
             self._sdk.conversations_replies(
                 channel=channel,
                 ts=thread,
                 oldest=oldest,
+                latest=latest,
                 cursor=cursor or None,
                 include_all_metadata=True,
-                limit=200,
+                limit=limit,
             )
         )
         metadata = answer.get("response_metadata") or {}
@@ -200,6 +228,40 @@ class SlackClient:
         """Open a modal; a trigger works once, for three seconds."""
         await self._call(self._sdk.views_open(trigger_id=trigger_id, view=view))
 
+    async def set_session_status(
+        self, channel: str, thread: str, *, status: str, title: str
+    ) -> None:
+        """Show how an agent's session is getting on: active, processing, suspended or closed."""
+        await self._call(
+            self._sdk.agents_sessions_setStatus(
+                channel_id=channel, thread_ts=thread, status=status, title=title or None
+            )
+        )
+
+    async def set_assistant_status(self, channel: str, thread: str, *, status: str) -> None:
+        """Show a line of status in a thread for two minutes; empty shows none."""
+        await self._call(
+            self._sdk.assistant_threads_setStatus(
+                channel_id=channel, thread_ts=thread, status=status
+            )
+        )
+
+    async def set_assistant_title(self, channel: str, thread: str, *, title: str) -> None:
+        """Name a thread of the older assistant view."""
+        await self._call(
+            self._sdk.assistant_threads_setTitle(channel_id=channel, thread_ts=thread, title=title)
+        )
+
+    async def suggest_prompts(
+        self, channel: str, thread: str | None, *, title: str, prompts: list[dict[str, str]]
+    ) -> None:
+        """Offer up to four first messages, each with a title and a message."""
+        await self._call(
+            self._sdk.assistant_threads_setSuggestedPrompts(
+                channel_id=channel, thread_ts=thread, title=title or None, prompts=prompts
+            )
+        )
+
     async def add_reaction(self, channel: str, ts: str, name: str) -> None:
         """React to a message; having done so before is fine."""
         try:
@@ -208,22 +270,46 @@ class SlackClient:
             if error.code != "already_reacted":
                 raise
 
-    async def user_name(self, user_id: str) -> str:
-        """What people call this user."""
+    async def user(self, user_id: str) -> dict[str, Any]:
+        """A user as users.info tells of them."""
         answer = await self._call(self._sdk.users_info(user=user_id))
-        user = answer.get("user") or {}
-        profile = user.get("profile") or {}
-        names = (profile.get("display_name"), user.get("real_name"), user.get("name"))
-        return next((str(name) for name in names if name), user_id)
+        return dict(answer.get("user") or {})
+
+    async def file(self, file_id: str) -> dict[str, Any]:
+        """A file as files.info tells of it."""
+        answer = await self._call(self._sdk.files_info(file=file_id))
+        return dict(answer.get("file") or {})
+
+    async def download(self, url: str, *, bytes_max: int) -> Downloaded | Missing:
+        """The bytes at a URL of Slack's file hosts. See adapters.slack.file_download."""
+        if self._sdk.session is None:
+            raise ValueError("a client that downloads needs a session")
+        return await download(
+            self._sdk.session,
+            url,
+            token=self._sdk.token or "",
+            api_url=self._sdk.base_url,
+            bytes_max=bytes_max,
+        )
 
     async def _call(self, call: Awaitable[Any]) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(CALL_SECONDS_MAX):
-                answer = await call
-        except SlackApiError as error:
-            raise error_of(error) from error
-        except aiohttp.ClientConnectorError as error:
-            raise Unavailable("not_connected", outcome_unknown=False) from error
-        except _BROKEN_ANSWERS as error:
-            raise Unavailable(type(error).__name__, outcome_unknown=True) from error
-        return answer.data if isinstance(answer.data, dict) else {}
+            return await answer_of(call)
+        except Denied as error:
+            if error.code in DEAD_TOKEN and self._on_refused is not None:
+                self._on_refused(error.code)
+            raise
+
+
+async def answer_of(call: Awaitable[Any]) -> dict[str, Any]:
+    """What Slack answers to a call of the SDK. Raises SurfaceError."""
+    try:
+        async with asyncio.timeout(CALL_SECONDS_MAX):
+            answer = await call
+    except SlackApiError as error:
+        raise error_of(error) from error
+    except aiohttp.ClientConnectorError as error:
+        raise Unavailable("not_connected", outcome_unknown=False) from error
+    except _BROKEN_ANSWERS as error:
+        raise Unavailable(type(error).__name__, outcome_unknown=True) from error
+    return answer.data if isinstance(answer.data, dict) else {}

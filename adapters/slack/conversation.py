@@ -1,44 +1,70 @@
-"""What people say in threads, as messages of chats: begun, sent, edited and taken back."""
+"""What people say in threads, as messages of chats: begun with one, and sent to them."""
 
+import logging
 from uuid import uuid4
 
 from adapters.slack.desk import Desk
-from adapters.slack.identity import PLATFORM
-from adapters.slack.translate import Delete, Edit, StartOrSend
-from engine.api import Applied, Created, MessageRef, QueuedRef
-from engine.chat.commands import (
-    BusyBehavior,
-    CreateChat,
-    DeleteQueuedMessage,
-    EditMessage,
-    EditQueuedMessage,
-    SendMessage,
-    ThreadBinding,
-)
-from engine.chat.content import Author, Content, FilePart, Role
-from engine.chat.decision import Effect, Refusal, RefusalReason
+from adapters.slack.gathering import Gathered, Gathering, active_thread
+from adapters.slack.identity import PLATFORM, is_app
+from adapters.slack.revising import Revising
+from adapters.slack.translate import Edit, StartOrSend
+from engine.api import Created
+from engine.chat.commands import BusyBehavior, CreateChat, SendMessage, ThreadBinding
+from engine.chat.content import Author, Role
+from engine.chat.decision import Effect, Refusal
 from engine.chat.ids import ChatId, MessageId
+
+logger = logging.getLogger(__name__)
+
+_NEWEST = MessageId(2**62)
+_LOOKED_BACK_MAX = 100
+"""Messages of a chat among which a person's is looked for."""
 
 
 class Conversation:
-    """Messages of one workspace. Doing anything again changes nothing."""
+    """Messages of one workspace, for an event that was tried `attempt` times with this one.
 
-    def __init__(self, desk: Desk) -> None:
+    Doing anything again changes nothing. SurfaceError is raised while Slack may yet give what goes
+    with a message.
+    """
+
+    def __init__(self, desk: Desk, *, attempt: int = 1) -> None:
         self._desk = desk
+        self._gathering = Gathering(desk, attempt=attempt)
+        self._revising = Revising(desk, self._gathering)
 
     async def start_or_send(self, said: StartOrSend, author: Author) -> None:
         """Send it to the thread's chat; begin one where the message may and there is none."""
         binding = await self._desk.binding(said.channel, said.thread)
-        if binding is not None:
-            await self._send(binding.chat_id, said, author)
+        if binding is None:
+            if said.starts:
+                await self._start(said, author)
             return
-        if not said.starts:
+        if is_app(said.user_id) and await self._is_endless(binding.chat_id):
+            logger.info("apps among themselves", extra={"action": "slack_bots_left_alone"})
             return
+        if said.files and await self._revising.add_files(binding.chat_id, said, author):
+            return
+        gathered = await self._gathering.gather(said, author, binding)
+        await self._send(binding.chat_id, said, author, gathered)
+        if gathered.is_whole:
+            await self._desk.engine.bindings.set_last_seen(binding.id, said.message_ts)
+
+    async def edit(self, edit: Edit, author: Author) -> None:
+        """Change the message in its chat; one that is not in any may address us only now."""
+        binding = await self._desk.binding(edit.channel, edit.thread)
+        if binding is not None and await self._revising.edit(binding.chat_id, edit, author):
+            return
+        if edit.starts:
+            await self.start_or_send(_as_said(edit), author)
+
+    async def _start(self, said: StartOrSend, author: Author) -> None:
+        gathered = await self._gathering.gather(said, author, None)
         defaults = self._desk.house.defaults
         created = await self._desk.engine.create_chat(
             CreateChat(
                 chat_id=ChatId(uuid4()),
-                content=said.content,
+                content=gathered.content,
                 author=author,
                 source_key=said.source_key,
                 bot=defaults.bot,
@@ -54,18 +80,25 @@ class Conversation:
                 ),
             )
         )
+        if isinstance(created, Refusal):
+            await self._desk.explain(created, said.channel, active_thread(said), said.user_id)
+            return
         if isinstance(created, Created):
             self._desk.acknowledge(said.channel, said.message_ts)
-        elif isinstance(created, Refusal):
-            await self._desk.explain(created, said.channel, _active_thread(said), said.user_id)
+            await self._gathering.tell_missed(said, gathered)
         else:
-            await self._send(created.chat_id, said, author)
+            await self._send(created.chat_id, said, author, gathered)
+        binding = await self._desk.binding(said.channel, said.thread)
+        if binding is not None and gathered.is_whole:
+            await self._desk.engine.bindings.set_last_seen(binding.id, said.message_ts)
 
-    async def _send(self, chat_id: ChatId, said: StartOrSend, author: Author) -> None:
+    async def _send(
+        self, chat_id: ChatId, said: StartOrSend, author: Author, gathered: Gathered
+    ) -> None:
         outcome = await self._desk.submit(
             chat_id,
             SendMessage(
-                content=said.content,
+                content=gathered.content,
                 author=author,
                 source_key=said.source_key,
                 busy=BusyBehavior(self._desk.house.settings.busy_behavior.value),
@@ -73,88 +106,24 @@ class Conversation:
         )
         if isinstance(outcome, Refusal):
             await self._desk.explain(outcome, said.channel, said.thread, said.user_id)
-        elif outcome is not None and outcome.effect is Effect.DUPLICATE:
-            await self._add_files(chat_id, said)
-        elif outcome is not None:
+        elif outcome is not None and outcome.effect is not Effect.DUPLICATE:
             self._desk.acknowledge(said.channel, said.message_ts)
+            await self._gathering.tell_missed(said, gathered)
 
-    async def _add_files(self, chat_id: ChatId, said: StartOrSend) -> None:
-        """A mention's two events are one message; the second may be the one that has the files."""
-        files = file_count(said.content)
-        if not files:
-            return
-        found = await self._desk.engine.find_message_by_source(chat_id, said.source_key)
-        if isinstance(found, QueuedRef):
-            command = EditQueuedMessage(queued_id=found.queued_id, content=said.content)
-            await self._desk.submit(chat_id, command)
-        elif found is not None:
-            before = MessageId(found.message_id - 1)
-            stored = await self._desk.engine.read_messages(chat_id, after=before, limit=1)
-            if stored and file_count(stored[0].content) < files:
-                amend = EditMessage(message_id=found.message_id, content=said.content, rerun=False)
-                await self._desk.submit(chat_id, amend)
-
-    async def edit(self, edit: Edit, author: Author) -> None:
-        """Change the message in its chat, and answer anew where it was the last one."""
-        binding = await self._desk.binding(edit.channel, edit.thread)
-        found = None
-        if binding is not None:
-            found = await self._desk.engine.find_message_by_source(binding.chat_id, edit.source_key)
-        if binding is None or found is None:
-            # Not ours so far: an edit that now addresses us is as good as a new message.
-            if edit.starts:
-                await self.start_or_send(_as_said(edit), author)
-            return
-        outcome = await self._submit_edit(binding.chat_id, edit, author, found)
-        if isinstance(outcome, Refusal) and outcome.reason is RefusalReason.QUEUED_NOT_FOUND:
-            # It was promoted between looking and asking.
-            found = await self._desk.engine.find_message_by_source(binding.chat_id, edit.source_key)
-            if found is not None:
-                outcome = await self._submit_edit(binding.chat_id, edit, author, found)
-        if isinstance(outcome, Refusal) and outcome.reason is RefusalReason.USAGE_LIMIT:
-            await self._desk.explain(outcome, edit.channel, edit.thread, edit.user_id)
-
-    async def _submit_edit(
-        self, chat_id: ChatId, edit: Edit, author: Author, found: MessageRef | QueuedRef
-    ) -> Applied | Refusal | None:
-        if isinstance(found, QueuedRef):
-            command = EditQueuedMessage(queued_id=found.queued_id, content=edit.content)
-            return await self._desk.submit(chat_id, command)
-        if found.role is not Role.USER:
-            return None
-        return await self._desk.submit(
-            chat_id,
-            EditMessage(
-                message_id=found.message_id,
-                content=edit.content,
-                author=author,
-                rerun=found.is_last_user_message and not await self._has_queue(chat_id),
-            ),
+    async def _is_endless(self, chat_id: ChatId) -> bool:
+        """Whether apps have talked here long enough without a person."""
+        read = await self._desk.engine.read_messages(
+            chat_id, before=_NEWEST, limit=_LOOKED_BACK_MAX
         )
-
-    async def _has_queue(self, chat_id: ChatId) -> bool:
-        """Whether others wait behind it: answering anew from there would forget what they said."""
-        chat = await self._desk.engine.read_chat(chat_id)
-        return chat is not None and chat.queue_length > 0
-
-    async def delete(self, deletion: Delete) -> None:
-        """Take a message that still waits out of the queue."""
-        binding = await self._desk.binding(deletion.channel, deletion.thread)
-        if binding is None:
-            return
-        found = await self._desk.engine.find_message_by_source(binding.chat_id, deletion.source_key)
-        if isinstance(found, QueuedRef):
-            await self._desk.submit(binding.chat_id, DeleteQueuedMessage(queued_id=found.queued_id))
-
-
-def file_count(content: Content) -> int:
-    """How many files a message names."""
-    return sum(isinstance(part, FilePart) for part in content)
-
-
-def _active_thread(said: StartOrSend) -> str:
-    """The thread that a message is in; none where it would begin one, as Slack shows nothing there."""
-    return "" if said.thread == said.message_ts else said.thread
+        waiting = await self._desk.engine.read_queue(chat_id)
+        authors = [message.author for message in read if message.role is Role.USER]
+        authors += [message.author for message in waiting]
+        turns = 0
+        for author in reversed(authors):
+            if author is None or not is_app(author.identity.rpartition(":")[2]):
+                break
+            turns += 1
+        return turns >= self._desk.house.settings.bot_turns_max
 
 
 def _as_said(edit: Edit) -> StartOrSend:
@@ -164,6 +133,8 @@ def _as_said(edit: Edit) -> StartOrSend:
         user_id=edit.user_id,
         message_ts=edit.message_ts,
         source_key=edit.source_key,
-        content=edit.content,
+        text=edit.text,
         starts=edit.starts,
+        is_mention=edit.is_mention,
+        files=edit.files,
     )

@@ -4,15 +4,16 @@ Refusals are told to the person alone. Telling is best effort and never fails an
 has been decided by then.
 """
 
+import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.contract import ChatDefaults
 from adapters.delivery.call_times import CallTimes
 from adapters.errors import SurfaceError
 from adapters.slack.client import SlackClient
 from adapters.slack.courtesy import Spawn
-from adapters.slack.identity import PLATFORM, SlackIdentity
+from adapters.slack.identity import PLATFORM, SlackIdentity, is_app
 from adapters.slack.limits import REACT, TELL
 from adapters.slack.pace import Pace
 from adapters.slack.questions import MayAnswer
@@ -28,6 +29,8 @@ from engine.chat.ids import ChatId
 logger = logging.getLogger(__name__)
 
 SEEN_REACTION = "eyes"
+DOWNLOADS_MAX = 4
+"""Files that a process holds in memory at a time, on their way from Slack into the database."""
 TELL_SECONDS_MAX = 3.0
 """How long the next events of a thread may wait for one to be told of."""
 
@@ -41,6 +44,7 @@ class House:
     defaults: ChatDefaults
     may_answer: MayAnswer
     spawn: Spawn
+    downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DOWNLOADS_MAX))
     times: CallTimes
 
 
@@ -86,8 +90,10 @@ class Desk:
         )
 
     def author(self, user_id: str, names: dict[str, str]) -> Author:
-        """A person of this workspace as the author of what they said."""
-        return Author(identity=self.identity.identity_of(user_id), name=names.get(user_id, user_id))
+        """A person as the author of what they said. `names` were asked of `people`, theirs as well."""
+        return Author(
+            identity=self.workspace.identity_of(user_id), name=names.get(user_id, user_id)
+        )
 
     def acknowledge(self, channel: str, ts: str) -> None:
         """Show that a message was seen; nobody waits for it."""
@@ -108,8 +114,8 @@ class Desk:
         logger.info("refused", extra={"action": "slack_refused", "reason": refusal.reason.value})
 
     async def tell(self, channel: str, thread: str, user_id: str, text: str) -> None:
-        """Tell one person alone, if Slack lets us."""
-        if not channel or not user_id:
+        """Tell one person alone, if Slack lets us. Apps are told nothing."""
+        if not channel or not user_id or is_app(user_id):
             return
         try:
             async with self.pace.call(TELL, channel, seconds_max=TELL_SECONDS_MAX):

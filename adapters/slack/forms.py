@@ -29,7 +29,7 @@ class FormDesk:
         """Show the form, or say why not to the person alone. Never raises: they can press again."""
         try:
             action = await self._engine.read_action(pressed.action_id)
-            refusal = self._refusal(workspace, action, place.user_id)
+            refusal = await self._refusal(workspace, action, place.user_id)
             form = None if action is None else form_of(action)
             view = notice_view(refusal)
             if not refusal and form is not None:
@@ -53,7 +53,8 @@ class FormDesk:
         """What to answer a submission with: nothing takes it, errors or a notice refuse it."""
         origin = origin_of_form(payload)
         action = None if origin is None else await self._engine.read_action(origin.action_id)
-        if refusal := self._refusal(workspace, action, text_at(payload, "user", "id")):
+        user_id = text_at(payload, "user", "id")
+        if refusal := await self._refusal(workspace, action, user_id):
             return {"response_action": "update", "view": notice_view(refusal)}
         form = None if action is None else form_of(action)
         if form is None:
@@ -63,8 +64,11 @@ class FormDesk:
             return {"response_action": "errors", "errors": errors_of(form, problems)}
         return {}
 
-    def _refusal(self, workspace: Workspace, action: RequiredAction | None, user_id: str) -> str:
+    async def _refusal(
+        self, workspace: Workspace, action: RequiredAction | None, user_id: str
+    ) -> str:
         if action is None or action.form is None:
             return UNKNOWN
-        by = Author(identity=workspace.identity.identity_of(user_id))
+        await workspace.people.names_of([user_id])
+        by = Author(identity=workspace.identity_of(user_id))
         return self._may_answer(action, by) or why_closed(action)

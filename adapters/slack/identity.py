@@ -24,9 +24,9 @@ class SlackIdentity:
         """Names the installation in every key, whatever team an event's author is from."""
         return installation_of(self.team_id, self.app)
 
-    def identity_of(self, user_id: str) -> str:
-        """The stable identity of a person of this workspace, for authors of messages."""
-        return f"{PLATFORM}:{self.team_id}:{user_id}"
+    def identity_of(self, user_id: str, team_id: str = "") -> str:
+        """The stable identity of a person, for authors of messages. `team_id`: of another workspace."""
+        return f"{PLATFORM}:{team_id or self.team_id}:{user_id}"
 
     def message_key(self, channel: str, ts: str) -> str:
         """The key of a message, the same however it reaches us and for as long as it exists."""
@@ -46,3 +46,8 @@ def team_of(installation: str) -> str:
 def app_of(installation: str) -> str:
     """The name of the installation's app in the settings."""
     return installation.partition(_OF_APP)[2]
+
+
+def is_app(author_id: str) -> bool:
+    """Whether the author of a message is an app, known by its bot id. People are U... or W..."""
+    return author_id.startswith("B")

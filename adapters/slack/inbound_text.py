@@ -5,49 +5,42 @@ and a link, and escapes `&`, `<` and `>` that people type. So every `<` in its t
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
+from adapters.slack.block_text import attachment_text, blocks_text, escaped, forwarded_text
 from adapters.slack.identity import SlackIdentity
-from adapters.slack.wire import Json, object_at, objects_at, text_at
-from engine.chat.content import Content, FilePart, Part, TextPart
+from adapters.slack.wire import Json, objects_at, text_at
 
 _TOKEN = re.compile(r"<([^<>]*)>")
+_CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 _ENTITY = re.compile(r"&(amp|lt|gt);")
 _PLAIN = {"amp": "&", "lt": "<", "gt": ">"}
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
-_ONLY_MENTIONED = "(They mentioned you without saying anything.)"
-_UNKNOWN_TYPE = "application/octet-stream"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_UNFURLED = ("from_url", "original_url", "app_unfurl_url")
+ONLY_MENTIONED = "(They mentioned you without saying anything.)"
 
 Names = Mapping[str, str]
 
 
-def content_of(event: Json, identity: SlackIdentity, names: Names) -> Content:
-    """The content of a message: its text, then its files by name. Empty when it has neither."""
-    text = message_text(event, identity, names)
-    files = tuple(_files(event))
-    if not text and not files and mentions_us(event, identity):
-        text = _ONLY_MENTIONED
-    parts: list[Part] = [TextPart(text=text)] if text else []
-    return (*parts, *files)
-
-
 def message_text(event: Json, identity: SlackIdentity, names: Names) -> str:
-    """What the message says. Apps may leave `text` empty and say it in blocks or attachments."""
-    written = text_at(event, "text")
-    if written.strip():
-        return plain_text(without_our_mention(written, identity), names)
-    shown = (*_blocks_text(objects_at(event, "blocks"), names), *_attachments_text(event, names))
-    return "\n".join(shown).strip()
+    """What the message says, with what it forwards. Previews of links are not part of it."""
+    return plain_text(without_our_mention(_said(event), identity), names)
 
 
 def mentions_us(event: Json, identity: SlackIdentity) -> bool:
-    """Whether the text names our bot."""
+    """Whether the message names our bot."""
     return identity.bot_user_id in mentioned_users(event)
 
 
 def mentioned_users(event: Json) -> frozenset[str]:
-    """The ids of all users that the text names."""
-    return frozenset(_MENTION.findall(text_at(event, "text")))
+    """The ids of all users that the message itself names; in code, a mention is none."""
+    return frozenset(_MENTION.findall(_CODE.sub(" ", _own_words(event))))
+
+
+def users_in(event: Json) -> frozenset[str]:
+    """The ids of all users that stand in the message, in what it forwards as well."""
+    return frozenset(_MENTION.findall(_said(event)))
 
 
 def without_our_mention(text: str, identity: SlackIdentity) -> str:
@@ -59,94 +52,70 @@ def without_our_mention(text: str, identity: SlackIdentity) -> str:
 
 def plain_text(text: str, names: Names) -> str:
     """Slack's text as a person reads it. Each entity is undone once, whatever it spells then."""
-    pieces, end = [], 0
-    for token in _TOKEN.finditer(text):
-        pieces.append(_unescape(text[end : token.start()]))
-        pieces.append(_spell_out(token.group(1), names))
-        end = token.end()
-    pieces.append(_unescape(text[end:]))
-    return "".join(pieces).strip()
+    pieces = _CODE.split(text)
+    return "".join(
+        _spelled_out(piece, names, is_code=at % 2 == 1) for at, piece in enumerate(pieces)
+    ).strip()
+
+
+def shared_attachments(event: Json) -> list[Json]:
+    """The attachments that are messages which the author forwards."""
+    return [one for one in objects_at(event, "attachments") if one.get("is_share") is True]
+
+
+def _said(event: Json) -> str:
+    forwarded = (_forwarded(attachment) for attachment in shared_attachments(event))
+    return "\n".join(text for text in (_own_words(event), *forwarded) if text.strip())
+
+
+def _own_words(event: Json) -> str:
+    """Words of the message itself. An app's `text` is only a notice where there are blocks."""
+    written, blocks = text_at(event, "text"), objects_at(event, "blocks")
+    if blocks and (not written.strip() or text_at(event, "bot_id")):
+        written = blocks_text(blocks) or written
+    return "\n".join(text for text in (written, *_alerts(event)) if text.strip())
+
+
+def _alerts(event: Json) -> Iterator[str]:
+    for attachment in objects_at(event, "attachments"):
+        is_preview = any(text_at(attachment, name) for name in _UNFURLED)
+        if attachment.get("is_share") is not True and not is_preview:
+            yield attachment_text(attachment)
+
+
+def _forwarded(attachment: Json) -> str:
+    """A forwarded message, quoted, with whose it was."""
+    author = text_at(attachment, "author_name") or text_at(attachment, "author_subname")
+    by = f" from {escaped(author)}" if author else ""
+    said = forwarded_text(attachment)
+    return "\n".join([f"(Forwarded{by}:)", *(f"&gt; {line}" for line in said.splitlines())])
 
 
 def _unescape(text: str) -> str:
     return _ENTITY.sub(lambda match: _PLAIN[match.group(1)], text)
 
 
-def _spell_out(token: str, names: Names) -> str:
+def _spelled_out(text: str, names: Names, *, is_code: bool) -> str:
+    pieces, end = [], 0
+    for token in _TOKEN.finditer(text):
+        pieces.append(_unescape(text[end : token.start()]))
+        pieces.append(_spell_out(token.group(1), names, is_code=is_code))
+        end = token.end()
+    pieces.append(_unescape(text[end:]))
+    return "".join(pieces)
+
+
+def _spell_out(token: str, names: Names, *, is_code: bool) -> str:
     target, _, raw_label = token.partition("|")
     target, label = _unescape(target), _unescape(raw_label)
+    if _ADDRESS.match(target):
+        if not label or target in (label, f"mailto:{label}") or is_code:
+            return label or target
+        return f"{label} ({target})"
+    if is_code or target[:1] not in ("@", "#", "!"):
+        return f"<{_unescape(token)}>"
     if target.startswith("@"):
         return f"@{names.get(target[1:]) or label or target[1:]}"
     if target.startswith("#"):
         return f"#{label or names.get(target[1:]) or target[1:]}"
-    if target.startswith("!"):
-        return label or f"@{target[1:].partition('^')[0]}"
-    if not label or target in (label, f"mailto:{label}"):
-        return label or target
-    return f"{label} ({target})"
-
-
-def _files(event: Json) -> Iterator[FilePart]:
-    for file in objects_at(event, "files"):
-        name = text_at(file, "name") or text_at(file, "title") or text_at(file, "id")
-        size = file.get("size")
-        if name:
-            yield FilePart(
-                name=name,
-                media_type=text_at(file, "mimetype") or _UNKNOWN_TYPE,
-                size=size if isinstance(size, int) and not isinstance(size, bool) else None,
-            )
-
-
-def _attachments_text(event: Json, names: Names) -> Iterator[str]:
-    for attachment in objects_at(event, "attachments"):
-        shown = [text_at(attachment, "pretext"), text_at(attachment, "title")]
-        shown.append(text_at(attachment, "text") or text_at(attachment, "fallback"))
-        yield from (plain_text(text, names) for text in shown if text.strip())
-        yield from _blocks_text(objects_at(attachment, "blocks"), names)
-
-
-def _blocks_text(blocks: list[Json], names: Names) -> Iterator[str]:
-    for block in blocks:
-        text = "".join(_block_pieces(block, names)).strip()
-        if text:
-            yield text
-
-
-def _block_pieces(block: Json, names: Names) -> Iterator[str]:
-    match block.get("type"):
-        case "rich_text":
-            yield _rich_text(block, names)
-        case "context":
-            texts = [text_at(element, "text") for element in objects_at(block, "elements")]
-            yield " ".join(plain_text(text, names) for text in texts if text)
-        case _:
-            fields = [object_at(block, "text"), *objects_at(block, "fields")]
-            texts = [text_at(field, "text") for field in fields] + [text_at(block, "text")]
-            yield "\n".join(plain_text(text, names) for text in texts if text)
-
-
-def _rich_text(element: Json, names: Names) -> str:
-    """Rich text is not escaped: its pieces are taken as they are."""
-    kind = text_at(element, "type")
-    if kind in _RICH_LEAVES:
-        return _RICH_LEAVES[kind](element, names)
-    inner = [_rich_text(part, names) for part in objects_at(element, "elements")]
-    if kind == "rich_text_list":
-        return "".join(f"- {item}\n" for item in inner)
-    return "".join(inner) + ("\n" if kind.startswith("rich_text_") else "")
-
-
-def _rich_user(element: Json, names: Names) -> str:
-    user_id = text_at(element, "user_id")
-    return f"@{names.get(user_id) or user_id}"
-
-
-_RICH_LEAVES: Mapping[str, Callable[[Json, Names], str]] = {
-    "text": lambda element, _: text_at(element, "text"),
-    "user": _rich_user,
-    "link": lambda element, _: text_at(element, "text") or text_at(element, "url"),
-    "emoji": lambda element, _: f":{text_at(element, 'name')}:",
-    "broadcast": lambda element, _: f"@{text_at(element, 'range')}",
-    "channel": lambda element, _: f"#{text_at(element, 'channel_id')}",
-}
+    return label or f"@{target[1:].partition('^')[0]}"

@@ -57,13 +57,19 @@ class Dropped:
 
 SAID_SUBTYPES = ("", "file_share", "thread_broadcast")
 """Subtypes of a message that a person wrote. All others tell of something that happened."""
+APP_SUBTYPES = (*SAID_SUBTYPES, "bot_message")
+"""Subtypes of a message that an app wrote; the last one is of classic apps, which have no user."""
+TOMBSTONE = "tombstone"
+"""What a parent with replies becomes when it is deleted: an edit, as far as Slack tells."""
 
 
-def intake(body: Json, identity: SlackIdentity, *, stop_reaction: str) -> Kept | Dropped:
-    """Decide on any delivery whatsoever. Never raises."""
+def intake(
+    body: Json, identity: SlackIdentity, *, stop_reaction: str, answer_bots: bool = False
+) -> Kept | Dropped:
+    """Decide on any delivery whatsoever. Never raises. `answer_bots`: mentions by other apps count."""
     match text_at(body, "type"):
         case "event_callback":
-            return _intake_event(body, identity, stop_reaction)
+            return _intake_event(body, identity, stop_reaction, answer_bots=answer_bots)
         case "block_actions":
             return _intake_press(body)
         case "view_submission":
@@ -80,16 +86,26 @@ def is_from_person(message: Json, identity: SlackIdentity) -> bool:
     return not (text_at(message, "bot_id") or object_at(message, "bot_profile"))
 
 
+def is_from_other_app(message: Json, identity: SlackIdentity) -> bool:
+    """Whether another app's bot wrote it. Where we do not know our own bot id, nothing is."""
+    bot_id = text_at(message, "bot_id")
+    if not bot_id or not identity.bot_id or bot_id == identity.bot_id:
+        return False
+    return text_at(message, "user") != identity.bot_user_id
+
+
 def thread_of(message: Json) -> str:
     """The thread that a message belongs to, or that a reply to it would open."""
     return text_at(message, "thread_ts") or text_at(message, "ts")
 
 
-def _intake_event(body: Json, identity: SlackIdentity, stop_reaction: str) -> Kept | Dropped:
+def _intake_event(
+    body: Json, identity: SlackIdentity, stop_reaction: str, *, answer_bots: bool
+) -> Kept | Dropped:
     event = object_at(body, "event")
     kind, subtype = text_at(event, "type"), text_at(event, "subtype")
-    if kind == "app_mention" or (kind == "message" and subtype in SAID_SUBTYPES):
-        return _intake_said(body, event, identity)
+    if kind == "app_mention" or (kind == "message" and subtype in APP_SUBTYPES):
+        return _intake_said(body, event, identity, answer_bots=answer_bots)
     if kind == "message" and subtype == "message_changed":
         return _intake_edit(body, event, identity)
     if kind == "message" and subtype == "message_deleted":
@@ -101,12 +117,19 @@ def _intake_event(body: Json, identity: SlackIdentity, stop_reaction: str) -> Ke
     return Dropped(reason=f"not handled: {kind} {subtype}".rstrip())
 
 
-def _intake_said(body: Json, event: Json, identity: SlackIdentity) -> Kept | Dropped:
+def _intake_said(
+    body: Json, event: Json, identity: SlackIdentity, *, answer_bots: bool
+) -> Kept | Dropped:
     channel, ts = text_at(event, "channel"), text_at(event, "ts")
     if not channel or not ts:
         return Dropped(reason="no channel or no timestamp")
     if not is_from_person(event, identity):
-        return Dropped(reason="not written by a person")
+        # What an app says in a thread of ours is no reply: two bots would talk for ever.
+        asks_us = text_at(event, "type") == "app_mention" or mentions_us(event, identity)
+        if not (answer_bots and asks_us and is_from_other_app(event, identity)):
+            return Dropped(reason="not written by a person")
+    elif text_at(event, "subtype") not in SAID_SUBTYPES:
+        return Dropped(reason="not a message that a person wrote")
     if not _may_concern_us(event, event, identity):
         return Dropped(reason="not addressed to the bot")
     key = identity.message_key(channel, ts)
@@ -124,11 +147,12 @@ def _intake_edit(body: Json, event: Json, identity: SlackIdentity) -> Kept | Dro
     message, previous = object_at(event, "message"), object_at(event, "previous_message")
     channel, ts = text_at(event, "channel"), text_at(message, "ts")
     edited = text_at(message, "edited", "ts")
+    if text_at(message, "subtype") == TOMBSTONE:
+        return _intake_deletion(body, event, identity)
     if not channel or not ts or not edited:
         return Dropped(reason="not edited by anybody")
-    if text_at(message, "subtype") not in SAID_SUBTYPES:
-        return Dropped(reason="not a message that a person wrote")
-    if not is_from_person(message, identity):
+    is_said = text_at(message, "subtype") in SAID_SUBTYPES
+    if not is_said or not is_from_person(message, identity):
         return Dropped(reason="not written by a person")
     if text_at(message, "text") == text_at(previous, "text"):
         return Dropped(reason="the text is as it was")

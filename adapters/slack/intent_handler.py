@@ -7,6 +7,8 @@ from adapters.slack.answering import Answering
 from adapters.slack.buttons import place_of_press
 from adapters.slack.conversation import Conversation
 from adapters.slack.desk import Desk, House
+from adapters.slack.gathering import Gathering
+from adapters.slack.revising import Revising
 from adapters.slack.stopping import Stopping
 from adapters.slack.translate import (
     Click,
@@ -16,6 +18,7 @@ from adapters.slack.translate import (
     Intent,
     StartOrSend,
     Stop,
+    homes_of,
     translate,
     users_named,
 )
@@ -41,7 +44,7 @@ class IntentHandler:
         """Do what the event asks for. Doing it again changes nothing."""
         desk = await self._desk_of(event)
         body = event.event.payload
-        names = await desk.workspace.people.names_of(users_named(body))
+        names = await desk.workspace.people.names_of(users_named(body), teams=homes_of(body))
         intent = translate(
             event.event.kind,
             body,
@@ -50,7 +53,7 @@ class IntentHandler:
             twin=event.twin.payload if event.twin else None,
             names=names,
         )
-        await _carry_out(desk, intent, names)
+        await _carry_out(desk, intent, names, attempt=event.attempts)
 
     async def apologise(self, event: ClaimedEvent) -> None:
         """Tell whoever sent it that the event could not be dealt with. Raises SurfaceError."""
@@ -71,15 +74,18 @@ class IntentHandler:
         return Desk(house=self._house, workspace=workspace)
 
 
-async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str]) -> None:
+async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attempt: int) -> None:
     match intent:
         case StartOrSend():
+            if intent.user_name:
+                names = {**names, intent.user_id: intent.user_name}
             author = desk.author(intent.user_id, names)
-            await Conversation(desk).start_or_send(intent, author)
+            await Conversation(desk, attempt=attempt).start_or_send(intent, author)
         case Edit():
-            await Conversation(desk).edit(intent, desk.author(intent.user_id, names))
+            conversation = Conversation(desk, attempt=attempt)
+            await conversation.edit(intent, desk.author(intent.user_id, names))
         case Delete():
-            await Conversation(desk).delete(intent)
+            await Revising(desk, Gathering(desk, attempt=attempt)).delete(intent)
         case Stop():
             await Stopping(desk).stop(intent, desk.author(intent.user_id, names))
         case Click():

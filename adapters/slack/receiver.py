@@ -52,11 +52,13 @@ class SlackReceiver:
         forms: FormDesk,
         stop_reaction: str,
         spawn: Spawn,
+        answer_bots: bool = False,
     ) -> None:
         self._engine = engine
         self._workspaces = workspaces
         self._forms = forms
         self._stop_reaction = stop_reaction
+        self._answer_bots = answer_bots
         self._in_order = InOrder()
         self._spawn = spawn
         self.app = AsyncApp(
@@ -112,7 +114,9 @@ class SlackReceiver:
 
     async def _store(self, workspace: Workspace, body: Json) -> None:
         identity = workspace.identity
-        match intake(body, identity, stop_reaction=self._stop_reaction):
+        match intake(
+            body, identity, stop_reaction=self._stop_reaction, answer_bots=self._answer_bots
+        ):
             case Dropped(reason=reason):
                 logger.debug("dropped", extra={"action": "slack_event_dropped", "reason": reason})
                 if text_at(body, "event", "type") in _INSTALLATION_ENDED:

@@ -13,29 +13,36 @@ from adapters.slack.buttons import (
 )
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import (
+    ONLY_MENTIONED,
     Names,
-    content_of,
-    mentioned_users,
     mentions_us,
     message_text,
+    users_in,
 )
 from adapters.slack.intake import EventKind, thread_of
+from adapters.slack.shared_files import SharedFile, files_of
 from adapters.slack.wire import Json, object_at, objects_at, text_at
-from engine.chat.content import Content
 from engine.chat.ids import ActionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOrSend:
-    """A message. `starts`: it may begin a chat where its thread has none."""
+    """A message. `starts`: it may begin a chat where its thread has none.
+
+    `user_id` is the bot id where another app wrote it, which then has a `user_name`. The text may be
+    empty where there are files.
+    """
 
     channel: str
     thread: str
     user_id: str
     message_ts: str
     source_key: str
-    content: Content
+    text: str
     starts: bool
+    is_mention: bool = False
+    files: tuple[SharedFile, ...] = ()
+    user_name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +54,10 @@ class Edit:
     user_id: str
     message_ts: str
     source_key: str
-    content: Content
+    text: str
     starts: bool
+    is_mention: bool = False
+    files: tuple[SharedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +131,26 @@ def users_named(body: Json) -> frozenset[str]:
     """The users whose names a translation would like to know: authors and the mentioned."""
     event = object_at(body, "event")
     message = object_at(event, "message")
-    named = mentioned_users(event) | mentioned_users(message)
+    named = users_in(event) | users_in(message)
     authors = (
         text_at(event, "user"),
         text_at(message, "user"),
         text_at(body, "user", "id"),
     )
     return named | {author for author in authors if author}
+
+
+def homes_of(body: Json) -> dict[str, str]:
+    """Where people of other organizations are at home, as a message in a shared channel says."""
+    if body.get("is_ext_shared_channel") is not True:
+        return {}
+    event = object_at(body, "event")
+    homes = {}
+    for message in (event, object_at(event, "message")):
+        user, team = text_at(message, "user"), text_at(message, "user_team")
+        if user and team.startswith("T"):
+            homes[user] = team
+    return homes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,20 +165,25 @@ class _Reading:
 
 def _said(reading: _Reading) -> Intent:
     event, identity = _with_files(reading.event, reading.twin), reading.identity
-    channel, ts, user = text_at(event, "channel"), text_at(event, "ts"), text_at(event, "user")
-    if _is_stop(event, identity, reading.stop_words):
+    channel, ts, app = text_at(event, "channel"), text_at(event, "ts"), text_at(event, "bot_id")
+    user = app or text_at(event, "user")
+    if is_stop(event, identity, reading.stop_words):
         return Stop(channel=channel, thread=thread_of(event), message_ts=ts, user_id=user)
-    content = content_of(event, identity, reading.names)
-    if not content:
+    text, files = _words(event, reading), files_of(event)
+    if not text and not files:
         return Ignore(reason="an empty message")
+    app_name = text_at(event, "username") or text_at(event, "bot_profile", "name")
     return StartOrSend(
         channel=channel,
         thread=thread_of(event),
         user_id=user,
         message_ts=ts,
         source_key=identity.message_key(channel, ts),
-        content=content,
+        text=text,
         starts=_addresses_us(event, event, identity),
+        is_mention=_is_mention(event, event, identity),
+        files=files,
+        user_name=app_name if app else "",
     )
 
 
@@ -165,8 +192,8 @@ def _edited(reading: _Reading) -> Intent:
     event, identity = reading.event, reading.identity
     message = object_at(event, "message") or event
     channel, ts = text_at(event, "channel"), text_at(message, "ts")
-    content = content_of(message, identity, reading.names)
-    if not content:
+    text, files = _words(message, reading), files_of(message)
+    if not text and not files:
         return Ignore(reason="edited to nothing")
     return Edit(
         channel=channel,
@@ -174,8 +201,10 @@ def _edited(reading: _Reading) -> Intent:
         user_id=text_at(message, "user"),
         message_ts=ts,
         source_key=identity.message_key(channel, ts),
-        content=content,
+        text=text,
         starts=_addresses_us(event, message, identity),
+        is_mention=_is_mention(event, message, identity),
+        files=files,
     )
 
 
@@ -254,22 +283,33 @@ _TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
 }
 
 
+def is_stop(message: Json, identity: SlackIdentity, stop_words: Iterable[str]) -> bool:
+    """A message that is only a stop word, with or without our mention, in any case."""
+    if objects_at(message, "files"):
+        return False
+    said = message_text(message, identity, {}).strip(" .!\n").casefold()
+    wanted = {word.strip(" .!").casefold() for word in stop_words}
+    return bool(said) and said in wanted
+
+
+def _words(message: Json, reading: _Reading) -> str:
+    """The text; a mention that says nothing and shows nothing says at least that."""
+    text = message_text(message, reading.identity, reading.names)
+    if not text and not files_of(message) and mentions_us(message, reading.identity):
+        return ONLY_MENTIONED
+    return text
+
+
 def _addresses_us(event: Json, message: Json, identity: SlackIdentity) -> bool:
     return (
-        text_at(event, "type") == "app_mention"
-        or text_at(event, "channel_type") == "im"
+        text_at(event, "channel_type") == "im"
         or text_at(event, "channel").startswith("D")
-        or mentions_us(message, identity)
+        or _is_mention(event, message, identity)
     )
 
 
-def _is_stop(event: Json, identity: SlackIdentity, stop_words: tuple[str, ...]) -> bool:
-    """A message that is only a stop word, with or without our mention, in any case."""
-    if objects_at(event, "files"):
-        return False
-    said = message_text(event, identity, {}).strip(" .!\n").casefold()
-    wanted = {word.strip(" .!").casefold() for word in stop_words}
-    return bool(said) and said in wanted
+def _is_mention(event: Json, message: Json, identity: SlackIdentity) -> bool:
+    return text_at(event, "type") == "app_mention" or mentions_us(message, identity)
 
 
 def _with_files(event: Json, twin: Json) -> Json:

@@ -25,6 +25,14 @@ class Workspace:
     client: SlackClient
     people: People
 
+    def identity_of(self, user_id: str) -> str:
+        """The stable identity of a user: of their own workspace, where it is another than ours.
+
+        Known once `people` was asked for them.
+        """
+        team_id = self.people.team_of(user_id, self.identity.team_id)
+        return self.identity.identity_of(user_id, team_id)
+
 
 class Workspaces(Protocol):
     """Finds installations of one app. What it finds may be a moment old."""

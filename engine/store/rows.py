@@ -1,5 +1,6 @@
 """Reading chats. Every answer is of one snapshot of the database; nothing here locks or changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine.chat.snapshot import ChatStatus
 from engine.chat.view import ChatView, SyncRead
 from engine.store.pool import Pool, Row
 from engine.store.queries import query
-from engine.store.stored_json import decode_json, encode_text
+from engine.store.stored_json import decode_json, decode_text, encode_text
 
 PAGE_MAX = 1000
 """Messages in one page, however many are asked for."""
@@ -152,6 +153,13 @@ class ChatRows:
             role=Role(row["role"]),
             is_last_user_message=row["is_last_user_message"],
         )
+
+    async def known_sources(self, chat_id: ChatId, source_keys: Sequence[str]) -> frozenset[str]:
+        """Those of the source keys that messages of the chat have, deleted ones as well."""
+        rows = await self._pool.fetch(
+            query("rows.known_sources"), chat_id, [encode_text(key) for key in source_keys]
+        )
+        return frozenset(decode_text(row["source_key"]) for row in rows)
 
 
 def _messages_of(row: Row | None) -> tuple[Message, ...]:

@@ -28,7 +28,6 @@ from adapters.slack.receiver import HttpDoor, SlackReceiver
 from adapters.slack.translate import Ignore, Intent, StartOrSend, translate
 from adapters.slack.workspaces import OneWorkspace, Workspace
 from engine.api import ClaimedEvent, Engine
-from engine.chat.content import FilePart, text_of
 from engine.store.pool import Pool
 from engine.stream.relay_memory import MemoryRelay
 from tests.fakes.slack_http_events import sign
@@ -207,7 +206,7 @@ async def test_a_mention_is_one_command_without_the_mention(
     assert isinstance(intent, StartOrSend)
     assert intent.starts
     assert intent.thread == recording.event.get("thread_ts", recording.event["ts"])
-    assert not text_of(intent.content).startswith(("@", "<@"))
+    assert not intent.text.startswith(("@", "<@"))
 
 
 @each(*MESSAGES)
@@ -249,7 +248,7 @@ async def test_a_message_with_files_names_them(door: Door, recording: Recording)
     assert kept.event.kind == EventKind.MESSAGE
     intent = intent_of(recording, kept)
     assert isinstance(intent, StartOrSend)
-    named = [part.name for part in intent.content if isinstance(part, FilePart)]
+    named = [file.name for file in intent.files]
     assert named == [file["name"] for file in recording.event["files"]]
 
 

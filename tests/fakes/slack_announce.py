@@ -184,6 +184,10 @@ class Announcer:
         shown = message_json(workspace, message)
         for name in (*_COUNTERS, "reactions", "edited"):
             shown.pop(name, None)
+        author = workspace.accounts.get(message.user or "")
+        if author is not None and author.team_id != workspace.id:
+            # Somebody of another organization, in a channel that both share.
+            shown |= {"user_team": author.team_id, "source_team": author.team_id}
         return shown | {
             "channel": channel.id,
             "event_ts": message.ts,

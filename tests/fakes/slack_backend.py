@@ -130,6 +130,7 @@ class Backend:
         thread_ts: str | None,
         broadcast: bool,
         files: list[Any],
+        attachments: list[Json] | None = None,
     ) -> Message:
         subtype = "file_share" if files else None
         return self.publish(
@@ -145,6 +146,7 @@ class Backend:
                 subtype="thread_broadcast" if broadcast and thread_ts else subtype,
                 client_msg_id=str(uuid.uuid4()),
                 files=list(files),
+                attachments=attachments or [],
             ),
         )
 

@@ -9,6 +9,7 @@ from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_content import Content
 from tests.fakes.slack_deliveries import Delivery, DeliveryKind
 from tests.fakes.slack_forms import entered, fill_form, pick_option
+from tests.fakes.slack_forwards import forwarded
 from tests.fakes.slack_responses import apply_submission, respond
 from tests.fakes.slack_shapes import interaction, message_json, view_json
 from tests.fakes.slack_shown import Control, NotShownError, ShownMessage, shown_message
@@ -68,6 +69,7 @@ class Person:
         thread_ts: str | None = None,
         files: Sequence[FileRecord] = (),
         broadcast: bool = False,
+        forwards: Message | None = None,
     ) -> Message:
         """Write a message; `<@BOT>` stands for the mention of the app's bot. The person joins if need be."""
         self._enter(channel)
@@ -81,6 +83,7 @@ class Person:
             thread_ts=thread_ts,
             broadcast=broadcast,
             files=list(files),
+            attachments=[forwarded(self._workspace, forwards)] if forwards else None,
         )
 
     async def edit(self, message: Message, text: str) -> None:
@@ -344,7 +347,14 @@ class OtherBot:
         return self.install.token
 
     async def say(
-        self, channel: Channel, text: str, *, thread_ts: str | None = None, classic: bool = False
+        self,
+        channel: Channel,
+        text: str,
+        *,
+        thread_ts: str | None = None,
+        classic: bool = False,
+        blocks: Sequence[Json] = (),
+        attachments: Sequence[Json] = (),
     ) -> Message:
         """Write as a bot user, or as a classic integration: subtype bot_message, no user."""
         written = text.replace(BOT_PLACEHOLDER, self._workspace.bot.mention)
@@ -360,6 +370,8 @@ class OtherBot:
                 text=written,
                 thread_ts=thread_ts,
                 bot=self.install,
+                blocks=list(blocks),
+                attachments=list(attachments),
             ),
         )
 

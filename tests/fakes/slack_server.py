@@ -44,6 +44,8 @@ Found = TypeVar("Found")
 BOT_TOKEN = "xoxb-harbour-1"
 APP_TOKEN = "xapp-harbour-1"
 SIGNING_SECRET = "harbour-signing-secret"
+FILE_DOWNLOAD = "file download"
+"""What getting a file's bytes is called among the calls, and to `fail_next`."""
 LOGIN_PAGE = "<!DOCTYPE html><html><head><title>Slack: log in</title></head></html>"
 
 
@@ -312,7 +314,14 @@ class FakeSlack:
         team_id, _, file_id = request.match_info["key"].partition("-")
         if found is None or found[0].id != team_id or "files:read" not in found[1].scopes:
             return web.Response(text=LOGIN_PAGE, content_type="text/html")
+        call = Call(method=FILE_DOWNLOAD, at=self.clock.now(), http_method="GET", token=token)
+        self._backend.calls.append(call)
+        fault = self._backend.faults.take(FILE_DOWNLOAD, {"file": file_id})
+        if fault is not None and fault.status is not None:
+            return web.Response(status=fault.status)
         file = found[0].files.get(file_id)
         if file is None:
             return web.Response(status=404)
+        if file.redirect:
+            raise web.HTTPFound(file.redirect)
         return web.Response(body=file.content, content_type=file.mimetype)

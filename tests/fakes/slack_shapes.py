@@ -66,7 +66,12 @@ def file_json(file: FileRecord, domain: str) -> Json:
         "permalink": f"https://{domain}.slack.com/files/{file.user}/{file.id}/{file.name}",
         "permalink_public": f"https://slack-files.com/{file.id}",
         "has_rich_preview": False,
-    }
+    } | file.shown
+
+
+def file_in_message(file: FileRecord, domain: str) -> Json:
+    """A file as messages tell of it: all, or only that there is something to be asked about."""
+    return file_json(file, domain) if file.in_events is None else file.in_events
 
 
 def message_json(workspace: Workspace, message: Message, *, with_metadata: bool = False) -> Json:
@@ -109,7 +114,7 @@ def _add_content(shown: Json, workspace: Workspace, message: Message) -> None:
     if message.attachments:
         shown["attachments"] = message.attachments
     if message.files:
-        shown["files"] = [file_json(file, workspace.domain) for file in message.files]
+        shown["files"] = [file_in_message(file, workspace.domain) for file in message.files]
         shown["upload"] = False
         shown["display_as_bot"] = False
     if message.reactions:

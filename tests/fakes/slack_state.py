@@ -90,6 +90,11 @@ class BotInstall:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FileRecord:
+    """A file. `shown` overrides what Slack tells of it; `in_events` is all that events tell.
+
+    `redirect`: where its address sends those who may have it.
+    """
+
     id: str
     name: str
     mimetype: str
@@ -97,6 +102,9 @@ class FileRecord:
     user: str
     created: int
     url_private: str
+    shown: Json = field(default_factory=dict)
+    in_events: Json | None = None
+    redirect: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -325,8 +333,8 @@ class World:
             app_id=bot.app_id,
         )
 
-    def add_person(self, workspace: Workspace, name: str) -> Account:
-        account = Account(id=self.new_id("U"), name=name, team_id=workspace.id)
+    def add_person(self, workspace: Workspace, name: str, home: str | None = None) -> Account:
+        account = Account(id=self.new_id("U"), name=name, team_id=home or workspace.id)
         workspace.accounts[account.id] = account
         self.touch()
         return account

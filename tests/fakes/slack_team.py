@@ -47,10 +47,11 @@ class Team:
         """The app under test, as installed here; `bot.token` is its token."""
         return self.workspace.bot
 
-    def user(self, name: str) -> Person:
+    def user(self, name: str, *, home: str | None = None) -> Person:
+        """The person of that name; a new one may be at home in another workspace."""
         account = self.workspace.account_named(name)
         if account is None:
-            account = self._backend.world.add_person(self.workspace, name)
+            account = self._backend.world.add_person(self.workspace, name, home)
         return Person(self._backend, self.workspace, account)
 
     def channel(

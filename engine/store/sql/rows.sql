@@ -152,6 +152,12 @@ WHERE a.chat_id = $1 AND (a.state = 'open' OR NOT $2)
 -- A button knows nothing but this id.
 SELECT {{action}} AS action FROM required_actions AS a WHERE a.id = $1
 
+-- name: known_sources(chat_id, source_keys) :many
+-- Which of a thread's messages a chat has heard; what was forgotten was heard too.
+SELECT source_key FROM chat_messages WHERE chat_id = $1 AND source_key = ANY ($2::text[])
+UNION
+SELECT source_key FROM chat_queued_messages WHERE chat_id = $1 AND source_key = ANY ($2::text[])
+
 -- name: find_by_source(chat_id, source_key) :one
 -- A platform's edit or deletion names a message by the platform's own key.
 SELECT m.id AS message_id, NULL::bigint AS queued_id, m.role, NOT EXISTS (

@@ -14,7 +14,7 @@ from adapters.slack.translate import (
     Stop,
     users_named,
 )
-from engine.chat.content import FilePart, TextPart
+from engine.chat.content import FilePart
 from tests.unit.adapters.slack.payloads import (
     REPLY_TS,
     TS,
@@ -30,9 +30,7 @@ from tests.unit.adapters.slack.payloads import (
 def text_of(body: dict[str, Any], **names: str) -> str:
     intent = asked(body, names=names)
     assert isinstance(intent, StartOrSend | Edit), intent
-    (part,) = intent.content
-    assert isinstance(part, TextPart)
-    return part.text
+    return intent.text
 
 
 def test_a_mention_may_start_a_chat_in_its_own_thread() -> None:
@@ -42,8 +40,9 @@ def test_a_mention_may_start_a_chat_in_its_own_thread() -> None:
         user_id="UADA",
         message_ts=TS,
         source_key=f"T1:C1:{TS}",
-        content=(TextPart(text="hi"),),
+        text="hi",
         starts=True,
+        is_mention=True,
     )
 
 
@@ -109,15 +108,18 @@ def test_files_are_named_even_without_a_text_and_from_the_twin() -> None:
     notes = {"id": "F2", "title": "notes", "size": "?"}
     alone = asked(said("", subtype="file_share", thread_ts=TS, files=[photo]))
     assert isinstance(alone, StartOrSend)
-    assert alone.content == (FilePart(name="boat.png", media_type="image/png", size=12),)
+    assert alone.text == ""
+    assert [file.part for file in alone.files] == [
+        FilePart(name="boat.png", media_type="image/png", size=12)
+    ]
     twin = said(subtype="file_share", files=[photo, notes])
     merged = asked(said(kind="app_mention", files=[photo]), twin=twin)
     assert isinstance(merged, StartOrSend)
-    assert merged.content == (
-        TextPart(text="hi"),
+    assert merged.text == "hi"
+    assert [file.part for file in merged.files] == [
         FilePart(name="boat.png", media_type="image/png", size=12),
         FilePart(name="notes", media_type="application/octet-stream", size=None),
-    )
+    ]
 
 
 @pytest.mark.parametrize("text", ["stop", "Stop!", "<@UWREN> stop", "!stop", " STOP. "])
