@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from bots.cli_chats import chats_commands
+from bots.cli_feedback import feedback_command
 from bots.cli_groups import group_commands
 from bots.cli_inbox import inbox_commands
 from bots.cli_init import init
@@ -23,6 +24,7 @@ from bots.cli_limits import limit_commands
 from bots.cli_models import model_commands
 from bots.cli_organizations import organization_commands
 from bots.cli_providers import provider_commands
+from bots.cli_slack import slack_commands
 from bots.cli_token import token_commands
 from bots.cli_usage import usage_command
 from config.display import effective_values
@@ -278,6 +280,7 @@ def _run_with(
 
 
 cli.add_command(token_commands(_run_with))
+cli.add_command(slack_commands(_run_with))
 cli.add_command(organization_commands(_run_with))
 cli.add_command(inbox_commands(_run_with))
 cli.add_command(provider_commands(_run_with))
@@ -285,6 +288,7 @@ cli.add_command(model_commands(_run_with))
 cli.add_command(key_commands(_run_with))
 cli.add_command(secret_commands(_run_with))
 cli.add_command(usage_command(_run_with))
+cli.add_command(feedback_command(_run_with))
 cli.add_command(limit_commands(_run_with))
 cli.add_command(group_commands(_run_with))
 cli.add_command(chats_commands(_run_with))

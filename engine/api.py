@@ -37,6 +37,7 @@ from engine.store.configuration import ConfigurationVersion
 from engine.store.deliveries import Deliveries, Delivery
 from engine.store.details import Details
 from engine.store.errors import StoreError, StoreUnavailable
+from engine.store.feedback import Feedback
 from engine.store.files import FileLimits, Files
 from engine.store.inbox import (
     AfterFailure,
@@ -178,6 +179,7 @@ class Engine:
         self.spending = Spending(pool, self.configuration, clock)
         self.limits = SpendLimits(pool, self.configuration)
         self.usage = Usage(pool)
+        self.feedback = Feedback(pool)
         self.files = Files(pool, file_limits)
         self.notifications = Notifications(pool)
         self.side_work = SideWorkRows(pool)

@@ -51,3 +51,37 @@ CREATE INDEX install_states_expiry ON install_states (expires_at);
 ALTER TABLE receipts ADD COLUMN is_streamed boolean NOT NULL DEFAULT false;
 -- A page that was ended on purpose, when its item's text had so many characters; the next one goes on there.
 ALTER TABLE receipts ADD COLUMN cut_at integer;
+
+-- Who may answer a question; NULL: anyone. And whoever it was asked for, as authors of messages are kept.
+ALTER TABLE required_actions ADD COLUMN answerers jsonb;
+ALTER TABLE required_actions ADD COLUMN asker jsonb;
+
+-- Pages of long forms that somebody has filled in, until they send the last one.
+CREATE TABLE form_drafts (
+    action_id bigint NOT NULL REFERENCES required_actions (id) ON DELETE CASCADE,
+    identity text NOT NULL,
+    -- By field name.
+    answers jsonb NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (action_id, identity)
+);
+
+-- What people think of replies: the last word of each. It goes with its chat.
+CREATE TABLE feedback (
+    chat_id uuid NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+    -- The user message that the reply answers.
+    turn_id bigint NOT NULL,
+    identity text NOT NULL,
+    name text NOT NULL DEFAULT '',
+    is_good boolean NOT NULL,
+    comment text NOT NULL DEFAULT '',
+    organization_id uuid NOT NULL,
+    bot text NOT NULL,
+    -- Of the reply's last message; where it was shown, as platform:installation:channel.
+    model text,
+    channel text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (chat_id, turn_id, identity)
+);
+CREATE INDEX feedback_of_organization ON feedback (organization_id, updated_at DESC);
