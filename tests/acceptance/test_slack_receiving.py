@@ -34,7 +34,7 @@ async def test_an_event_is_acknowledged_only_once_it_is_stored(
     *,
     over_http: bool,
 ) -> None:
-    """D1"""
+    """D1, facts/slack.md 7.4: what comes again because it was not stored is no duplicate."""
     slack.http.retry_delays_seconds = (0.2,) * 60
     slack.sockets.retry_delays_seconds = (0.2,) * 60
     slack.sockets.ack_timeout_seconds = 0.3
@@ -62,7 +62,7 @@ async def test_a_mention_and_its_message_are_one_command_however_often_they_come
     *,
     over_http: bool,
 ) -> None:
-    """D2"""
+    """D2, facts/slack.md 7.1-7.3, 7.5, 7.6, 7.26: under other ids, much later, after a restart."""
     slack.events.mention_order = order
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     async with house(slack, model, database_url, over_http=over_http):

@@ -39,7 +39,7 @@ async def two(
 async def test_events_that_reach_both_replicas_are_one_command(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:
-    """D2"""
+    """D2, facts/slack.md 7.3, 7.6, 7.26"""
     slack.events.mention_order = MentionOrder.RANDOM
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     async with two(slack, model, database_url, redis_url):

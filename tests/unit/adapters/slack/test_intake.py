@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.slack.intake import Dropped, EventKind, Kept
+from adapters.slack.intake import Dropped, EventKind, Kept, intake
 from adapters.slack.translate import translate
 from tests.unit.adapters.slack.payloads import (
     REPLY_TS,
@@ -119,6 +119,48 @@ def test_an_edit_has_a_key_of_its_own_and_shares_it_with_its_mention() -> None:
 def test_edits_by_the_platform_and_by_bots_are_not_kept(body: dict[str, Any]) -> None:
     """D10"""
     assert isinstance(take_in(body), Dropped)
+
+
+def test_a_tombstone_is_the_deletion_of_a_parent() -> None:
+    """D11"""
+    grave: dict[str, Any] = {"user": "USLACKBOT", "subtype": "tombstone", "edited": {}}
+    body = changed("This message was deleted.", "<@UWREN> hi", **grave)
+    found = kept(body)
+    assert found.kind is EventKind.DELETION
+    assert found.message_key == f"T1:C1:{TS}:deleted"
+    body["event"]["previous_message"] = {**body["event"]["message"]}
+    assert isinstance(take_in(body), Dropped)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_kept"),
+    [
+        ({"bot_id": "BGULL", "user": "UGULL"}, True),
+        ({"bot_id": "BGULL", "user": None, "subtype": "bot_message"}, True),
+        ({"bot_id": "BGULL", "user": "UGULL", "text": "I think so too", "thread_ts": TS}, False),
+        ({"bot_id": "BWREN", "user": "UGULL"}, False),
+        ({"bot_id": "BGULL", "user": "UWREN"}, False),
+        ({"bot_id": "BGULL", "user": "UGULL", "subtype": "channel_topic"}, False),
+        ({"bot_id": "", "user": "UADA", "subtype": "bot_message"}, False),
+    ],
+)
+def test_other_apps_count_where_they_mention_us_and_that_is_wanted(
+    fields: dict[str, Any], *, is_kept: bool
+) -> None:
+    """D10, B03"""
+    body = said(**fields)
+    found = intake(body, WREN, stop_reaction="octagonal_sign", answer_bots=True)
+    assert isinstance(found, Kept) is is_kept
+    assert isinstance(take_in(body), Dropped)
+
+
+@pytest.mark.parametrize("channel_type", ["mpim", "group", "channel", None])
+def test_groups_are_heard_on_a_mention_alone(channel_type: str | None) -> None:
+    """D10"""
+    where: dict[str, Any] = {"channel": "G1", "channel_type": channel_type}
+    assert isinstance(take_in(said("lunch?", **where)), Dropped)
+    assert kind_of(said(**where)) is EventKind.MESSAGE
+    assert kind_of(said(kind="app_mention", **where)) is EventKind.MESSAGE
 
 
 def test_a_deleted_reply_is_kept() -> None:
