@@ -62,7 +62,7 @@ async def test_a_mention_and_its_message_are_one_command_however_often_they_come
     *,
     over_http: bool,
 ) -> None:
-    """D2, facts/slack.md 7.1-7.3, 7.5, 7.6, 7.26: under other ids, much later, after a restart."""
+    """D2, B01, B02, facts/slack.md 7.1-7.3, 7.5, 7.6, 7.26: under other ids, much later, after a restart."""
     slack.events.mention_order = order
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     async with house(slack, model, database_url, over_http=over_http):
@@ -88,7 +88,7 @@ async def test_a_mention_and_its_message_are_one_command_however_often_they_come
 async def test_a_slow_model_does_not_hold_up_the_acknowledgement(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
-    """D1"""
+    """D1, B01"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Gate("slow"), Say("Done.")])
     async with house(slack, model, database_url, over_http=True):
@@ -178,6 +178,7 @@ async def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, st
 async def test_what_is_not_signed_gets_no_further(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
+    """B40"""
     body = json.dumps({"type": "url_verification", "challenge": "abc"}).encode()
     good = slack.signing_secret
     now = int(time.time())
@@ -214,6 +215,7 @@ async def test_signed_nonsense_is_refused_not_a_fault(
 async def test_the_ssl_check_is_answered(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
+    """B40"""
     body = b"ssl_check=1&token=x"
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     async with house(slack, model, database_url, over_http=True) as wren:
@@ -224,6 +226,7 @@ async def test_the_ssl_check_is_answered(
 async def test_text_is_undone_once_on_its_way_to_the_model(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
+    """B15"""
     ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
     written = f"<@BOT> if (a &lt; b &amp;&amp; c) &amp;lt;br&amp;gt; {bo.mention}"
     async with house(slack, model, database_url):

@@ -260,7 +260,7 @@ async def test_a_chat_that_was_put_away_is_taken_out_by_a_reply(
 async def test_threads_of_one_channel_are_answered_side_by_side(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
-    """D12"""
+    """D12, B27"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Gate("slow"), Say("Slow.")])
     async with house(slack, model, database_url):
