@@ -26,6 +26,7 @@ fast: $(STAMP) ## the same with the unit and architecture tests alone
 bench: $(STAMP) ## measure beside the floor, in one run
 	@$(PYTHON) -m tests.benchmarks
 	@$(PYTHON) -m tests.benchmarks.sdk_run
+	@$(PYTHON) -m tests.benchmarks.render_run
 	@$(PYTHON) -m tests.benchmarks.scale
 
 soak: $(STAMP) ## talk for minutes while replicas are killed (SOAK="--minutes 30 --rate 50")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from adapters.contract import Outgoing, Page, Question
 from adapters.delivery.delivery_plan import WantedItem, WantedPage, hash_of
 from adapters.delivery.page_pieces import PageLimit, Renderer
-from adapters.delivery.pagination import Pages, paginate
+from adapters.delivery.pagination import NO_PAGES, Pages, paginate
 from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
 from adapters.delivery.reply_view import NO_ANSWER
 
@@ -78,8 +78,7 @@ class ItemCutter:
             item.markdown,
             render=self._renderer,
             limit=self._limit,
-            frozen=known.pages.frozen if known is not None and grows else (),
-            checked=known.pages.checked if known is not None and grows else 0,
+            known=known.pages if known is not None and grows else NO_PAGES,
             final=not item.is_growing,
         )
         if not pages.pages and item.markdown and not item.is_growing:

@@ -13,14 +13,13 @@ from functools import cache, lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
-from adapters.delivery.markdown_rules import INLINE_RULES, TRIGGERS, block_json, block_math, link
+from adapters.delivery.markdown_blocks import BlockParser
+from adapters.delivery.markdown_rules import INLINE_RULES, TRIGGERS, link
 from adapters.delivery.plain_text import is_cjk
 
 # Lists take two levels each. Deeper text is shown, but not as structure.
@@ -28,6 +27,15 @@ NESTING_MAX = 40
 _EMPHASIS = "*_~"
 _MARKERS_MAX = 400
 """A block with more emphasis markers, and those a quarter of it, has none that anybody meant."""
+
+# Most marks of these two end a sentence or a clause and begin nothing.
+_RARE = {"!": r"!(?=\[)", ":": ":(?=//)"}
+_TRIGGER = re.compile(
+    "|".join(
+        ["[" + re.escape("".join(sign for sign in TRIGGERS if sign not in _RARE)) + "]"]
+        + [_RARE[sign] for sign in TRIGGERS if sign in _RARE]
+    )
+)
 
 Environment = MutableMapping[str, Any]
 
@@ -59,22 +67,6 @@ class InlineParse:
     tokens: tuple[Token, ...]
     atoms: tuple[Atom, ...]
     markers: tuple[Marker, ...]
-
-
-class _BlockParser(ParserBlock):
-    """Keeps what is nested too deep as a paragraph, where markdown-it drops it."""
-
-    def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
-        if state.level < state.md.options.maxNesting:
-            super().tokenize(state, startLine, endLine)
-            return
-        content = state.getLines(startLine, endLine, state.blkIndent, False).strip()  # noqa: FBT003
-        if content:
-            lines = [startLine, endLine]
-            state.tokens.append(Token("paragraph_open", "p", 1, map=lines))
-            state.tokens.append(Token("inline", "", 0, map=lines, content=content))
-            state.tokens.append(Token("paragraph_close", "p", -1))
-        state.line = endLine
 
 
 class _InlineState(StateInline):
@@ -120,7 +112,7 @@ class _InlineParser(ParserInline):
     def __init__(self) -> None:
         super().__init__()
         # A link's label ends at a bracket that starts nothing.
-        self.terminator_re = re.compile("[" + re.escape("".join(TRIGGERS) + "]") + "]")
+        self.terminator_re = re.compile(rf"{_TRIGGER.pattern}|\]")
 
     def tokenize(self, state: StateInline) -> None:
         assert isinstance(state, _InlineState)  # noqa: S101  # parse() makes no other
@@ -157,8 +149,9 @@ class _InlineParser(ParserInline):
         state = _InlineState(src, md, env, tokens)
         self.tokenize(state)
         texts = [state.tokens[delimiter.token].content for delimiter in state.delimiters]
-        for rule in self.ruler2.getRules(""):
-            rule(state)
+        if state.delimiters or any(state.tokens_meta):
+            for rule in self.ruler2.getRules(""):
+                rule(state)
         return state.tokens, state.atoms, _markers(state, texts)
 
 
@@ -206,27 +199,29 @@ class _Dialect(MarkdownIt):
 def dialect() -> MarkdownIt:
     """The one parser. It keeps no state between texts."""
     parser = _Dialect()
-    parser.block, parser.inline = _BlockParser(), _InlineParser()
+    parser.inline = _InlineParser()
     parser.configure("commonmark", {"html": False, "maxNesting": NESTING_MAX})
-    parser.enable(["table", "strikethrough"])
-    parser.disable(["reference", "html_block", "html_inline"])
+    parser.enable(["strikethrough"])
+    parser.disable(["html_inline"])
     for rule in ("link", "image"):
         parser.inline.ruler.at(rule, link)
     for name, function in INLINE_RULES:
         parser.inline.ruler.before("escape", name, function)
-    parser.block.ruler.before(
-        "fence", "math", block_math, {"alt": ["paragraph", "blockquote", "list"]}
-    )
-    parser.block.ruler.before("paragraph", "json", block_json)
+    # It knows its rules and takes none by name.
+    parser.block = BlockParser()
     return parser
 
 
 def block_tokens(source: str) -> list[Token]:
     """The blocks of a text, their inline contents unparsed."""
-    tokens: list[Token] = []
-    if source:
-        dialect().block.parse(source, dialect(), {}, tokens)
-    return tokens
+    parser = dialect()
+    assert isinstance(parser.block, BlockParser)  # noqa: S101  # dialect() put it there
+    return parser.block.tokens_of(source, parser)
+
+
+def may_be_markup(source: str) -> bool:
+    """False for a text in which no inline construct can stand, which is all text then."""
+    return _TRIGGER.search(source) is not None
 
 
 # A paragraph is looked at several times while its page is filled.

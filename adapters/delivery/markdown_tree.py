@@ -7,13 +7,12 @@ content stay valid when text is appended to the source, except in an unfinished 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
 
-from adapters.delivery.markdown_parser import block_tokens, parse_placed
+from adapters.delivery.markdown_parser import may_be_markup, parse_placed
 
 
 class LeafKind(StrEnum):
@@ -126,6 +125,8 @@ Inline = Text | Code | Math | Mention | Link | Styled
 
 def parse_inline(source: str, names: tuple[str, ...] = ()) -> tuple[Inline, ...]:
     """The inline tree of a leaf's content. `names` are the mentions to recognise, lower case."""
+    if not may_be_markup(source):
+        return (Text(text=source),) if source else ()
     return _inlines(iter(parse_placed(source, names).tokens))
 
 
@@ -187,183 +188,3 @@ def _link(token: Token, label: tuple[Inline, ...]) -> Link:
     if bar and shown:
         return Link(url=address, label=(Text(text=shown),))
     return Link(url=url, label=label, is_bare=True)
-
-
-def parse_blocks(source: str, *, first_number: int | None = None) -> tuple[Leaf, ...]:
-    """The leaves of a text. `first_number` renumbers an ordered list that begins the text."""
-    return tuple(_LeafBuilder(source, first_number).build(block_tokens(source)))
-
-
-def _line_count(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") and text != "")
-
-
-@dataclass(slots=True)
-class _OpenItem:
-    number: int | None
-    checked: bool | None = None
-    has_leaf: bool = False
-    line: int = 0
-
-
-class _LeafBuilder:
-    """Walks block tokens once and yields leaves."""
-
-    def __init__(self, source: str, first_number: int | None) -> None:
-        self._source_lines = source.split("\n")
-        self._first_number = first_number
-        self._open: list[_OpenItem | Quote] = []
-        self._numbers: list[int | None] = []
-        self._root = Root(line=0, leaf=0, number=None)
-        self._leaves: list[Leaf] = []
-
-    def build(self, tokens: list[Token]) -> list[Leaf]:
-        """Leaves in reading order."""
-        index = 0
-        while index < len(tokens):
-            index = self._take(tokens, index)
-        return self._leaves
-
-    def _take(self, tokens: list[Token], index: int) -> int:
-        token = tokens[index]
-        match token.type:
-            case "blockquote_open" | "list_item_open":
-                self._enter(token)
-            case "blockquote_close" | "list_item_close":
-                self._leave()
-            case "bullet_list_open":
-                self._numbers.append(None)
-            case "ordered_list_open":
-                start = int(token.attrs.get("start", 1))
-                if self._first_number is not None and not self._open and not self._leaves:
-                    start = self._first_number
-                self._numbers.append(start)
-            case "bullet_list_close" | "ordered_list_close":
-                self._numbers.pop()
-            case "table_open":
-                return self._add_table(tokens, index)
-            case _:
-                self._add_block(tokens, index)
-        return index + 1
-
-    def _enter(self, token: Token) -> None:
-        line = token.map[0] if token.map else 0
-        if token.type == "blockquote_open":
-            self._mark_root(line)
-            self._open.append(Quote())
-            return
-        number = self._numbers[-1]
-        self._mark_root(line, number)
-        self._open.append(_OpenItem(number=number, line=line))
-        if number is not None:
-            self._numbers[-1] = number + 1
-
-    def _leave(self) -> None:
-        container = self._open[-1]
-        if isinstance(container, _OpenItem) and not container.has_leaf:
-            self._add(LeafKind.TEXT, (container.line, container.line + 1))
-        self._open.pop()
-
-    def _mark_root(self, line: int, number: int | None = None) -> None:
-        if not self._open:
-            self._root = Root(line=line, leaf=len(self._leaves), number=number)
-
-    def _add_block(self, tokens: list[Token], index: int) -> None:
-        token = tokens[index]
-        lines = (token.map[0], token.map[1]) if token.map else (0, 0)
-        match token.type:
-            case "paragraph_open":
-                self._add(LeafKind.TEXT, lines, self._take_checkbox(tokens[index + 1].content))
-            case "heading_open":
-                content = tokens[index + 1].content
-                self._add(LeafKind.HEADING, lines, content, level=int(token.tag[1:]))
-            case "fence":
-                language = (token.info.split() or [""])[0]
-                content = token.content.removesuffix("\n")
-                self._add(LeafKind.CODE, lines, content)
-                self._leaves[-1] = replace(
-                    self._leaves[-1],
-                    language=language,
-                    is_fenced=True,
-                    is_closed=lines[1] - lines[0] - 1 > _line_count(token.content),
-                )
-            case "code_block":
-                self._add(LeafKind.CODE, lines, token.content.rstrip("\n"))
-            case "math_block":
-                self._add(LeafKind.MATH, lines, token.content)
-            case "hr":
-                self._add(LeafKind.RULE, lines)
-            case _:
-                pass
-
-    def _take_checkbox(self, content: str) -> str:
-        """Move a task's `[x] ` from the text to its item."""
-        item = self._open[-1] if self._open else None
-        if not isinstance(item, _OpenItem) or item.has_leaf or content[3:4] not in (" ", "\n"):
-            return content
-        checked = {"[ ]": False, "[x]": True, "[X]": True}.get(content[:3])
-        if checked is None:
-            return content
-        item.checked = checked
-        return content[4:]
-
-    def _add_table(self, tokens: list[Token], index: int) -> int:
-        """Add the table at `index`; return the index after it."""
-        first = tokens[index]
-        lines = (first.map[0], first.map[1]) if first.map else (0, 0)
-        rows: list[list[str]] = []
-        alignments: list[str] = []
-        while tokens[index].type != "table_close":
-            token = tokens[index]
-            if token.type == "tr_open":
-                rows.append([])
-            elif token.type == "inline":
-                rows[-1].append(token.content)
-            elif token.type == "th_open":
-                alignments.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
-            index += 1
-        header, *body = [tuple(row) for row in rows]
-        body = [row + self._surplus(lines[0] + 2 + at, row) for at, row in enumerate(body)]
-        self._add(LeafKind.TABLE, lines)
-        self._leaves[-1] = replace(
-            self._leaves[-1], header=header, alignments=tuple(alignments), rows=tuple(body)
-        )
-        return index + 1
-
-    def _surplus(self, line: int, row: tuple[str, ...]) -> tuple[str, ...]:
-        """Cells of a row beyond the header's, which the parser drops."""
-        text = self._source_lines[line].strip("> \t").removeprefix("|")
-        cells = escapedSplit(text.removesuffix("|") if not text.endswith("\\|") else text)
-        return tuple(cell.strip() for cell in cells[len(row) :])
-
-    def _add(
-        self,
-        kind: LeafKind,
-        lines: tuple[int, int],
-        content: str = "",
-        *,
-        level: int = 0,
-    ) -> None:
-        self._mark_root(lines[0])
-        self._leaves.append(
-            Leaf(
-                kind=kind,
-                containers=tuple(self._path()),
-                lines=lines,
-                root=self._root,
-                content=content,
-                level=level,
-            )
-        )
-
-    def _path(self) -> Iterator[Container]:
-        for container in self._open:
-            if isinstance(container, Quote):
-                yield container
-            else:
-                yield Item(
-                    number=container.number,
-                    opens=not container.has_leaf,
-                    checked=container.checked,
-                )
-                container.has_leaf = True

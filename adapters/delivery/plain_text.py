@@ -1,12 +1,15 @@
 """Owns what a piece of text is made of: clean characters, blankness, grapheme clusters, widths. Pure."""
 
+import re
 import unicodedata
+from dataclasses import dataclass
 
 # Controls that Unicode counts as white space part words, so they become a blank; the rest vanish.
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160))) | dict.fromkeys(
     (0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x1F, 0x85), " "
 )
 del _CONTROLS[0x09], _CONTROLS[0x0A]
+_UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _ZWJ = "\u200d"
 # Blank to the eye, although str.isspace() says otherwise.
@@ -19,16 +22,52 @@ def clean(text: str, *, final: bool = True) -> str:
     Cleaning a prefix gives a prefix of the cleaned whole. With `final=False` a last character that
     could still become half of something (CR, a high surrogate) is held back.
     """
-    if not final and text and (text[-1] == "\r" or "\ud800" <= text[-1] <= "\udbff"):
-        text = text[:-1]
+    if not final:
+        text = _without_half(text)
+    return _cleaned(text).removeprefix("\ufeff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanText:
+    """A growing text, `raw` as it came and `text` as `clean` makes it."""
+
+    raw: str = ""
+    text: str = ""
+
+    def grown(self, raw: str) -> "CleanText":
+        """The same for a text that may have grown; what was cleaned is not cleaned again."""
+        if not raw.startswith(self.raw):
+            return CleanText().grown(raw)
+        sure = _without_half(raw)
+        if not self.raw:
+            return CleanText(raw=sure, text=clean(sure))
+        return CleanText(raw=sure, text=self.text + _cleaned(sure[len(self.raw) :]))
+
+
+def _without_half(text: str) -> str:
+    if text and (text[-1] == "\r" or "\ud800" <= text[-1] <= "\udbff"):
+        return text[:-1]
+    return text
+
+
+def _cleaned(text: str) -> str:
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
             # UTF-16 joins the two halves of a pair and replaces a half that stands alone.
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        text = text.removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+    if _UNCLEAN.search(text):
+        text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+    return text
+
+
+def line_start(text: str, line: int) -> int:
+    """Where a line begins that the text has."""
+    start = 0
+    for _ in range(line):
+        start = text.find("\n", start) + 1
+    return start
 
 
 def is_blank(text: str) -> bool:

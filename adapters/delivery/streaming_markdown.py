@@ -8,9 +8,10 @@ a code span, emphasis). Holding back is bounded, so a text that never finishes i
 import re
 from collections.abc import Sequence
 
+from adapters.delivery.growing_tree import GrowingTree
 from adapters.delivery.markdown_parser import Atom, Marker, parse_placed
-from adapters.delivery.markdown_tree import Leaf, LeafKind, parse_blocks
-from adapters.delivery.plain_text import clean
+from adapters.delivery.markdown_tree import Leaf, LeafKind
+from adapters.delivery.plain_text import clean, line_start
 
 _LABEL_MAX = 300
 _ADDRESS_MAX = 8_000
@@ -28,39 +29,45 @@ _DELIMITER_ROW = re.compile(r"[ \t>]*[|:-][|:\- \t]*")
 
 def safe_prefix(text: str) -> str:
     """The Markdown to show while `text` still grows: its sure part, with what is open closed."""
-    text = clean(text, final=False)
-    length, closers = _settle(text)
+    return safe_part(clean(text, final=False), GrowingTree())
+
+
+def safe_part(text: str, tree: GrowingTree) -> str:
+    """The same of a clean text; `tree` remembers what it parsed of the text before."""
+    length, closers = _settle(text, tree)
     return text[:length] + closers
 
 
-def safe_length(text: str) -> int:
+def safe_length(text: str, tree: GrowingTree | None = None) -> int:
     """How much of a clean text may be sent where nothing can be taken back, as in an append-only
     stream: all that `safe_prefix` shows, without what it adds."""
-    return _settle(text)[0]
+    return _settle(text, tree or GrowingTree())[0]
 
 
-def _settle(text: str, *, may_be_header: bool = True) -> tuple[int, str]:
+def _settle(text: str, tree: GrowingTree, *, may_be_header: bool = True) -> tuple[int, str]:
     """How many characters to show, and what to put behind them."""
     line = text.rfind("\n") + 1
     if line < len(text) and _HALF_MARKER.fullmatch(text, line):
-        return _settle(text[:line])
-    leaves = parse_blocks(text)
+        return _settle(text[:line], tree)
+    leaves = tree.leaves_of(text)
     if not leaves or not _is_growing(text, leaf := leaves[-1]):
         return len(text), ""
-    if leaf.kind is LeafKind.TABLE:
-        # A half row would jump from cell to cell.
-        return line, ""
-    if leaf.kind is LeafKind.CODE and leaf.is_fenced:
-        return _settle_fence(text, leaf)
-    return _settle_text(text, leaf, may_be_header=may_be_header)
-
-
-def _settle_text(text: str, leaf: Leaf, *, may_be_header: bool) -> tuple[int, str]:
-    if leaf.kind not in (LeafKind.TEXT, LeafKind.HEADING):
-        return len(text), ""
     if may_be_header and (start := _header_start(text, leaf)) is not None:
-        return _settle(text[:start], may_be_header=False)
-    return _settle_inline(text, leaf.content)
+        return _settle(text[:start], tree, may_be_header=False)
+    return _settle_leaf(text, leaf)
+
+
+def _settle_leaf(text: str, leaf: Leaf) -> tuple[int, str]:
+    match leaf.kind:
+        case LeafKind.TEXT | LeafKind.HEADING:
+            return _settle_inline(text, leaf.content)
+        case LeafKind.CODE if leaf.is_fenced:
+            return _settle_fence(text, leaf)
+        case LeafKind.TABLE:
+            # A half row would jump from cell to cell.
+            return text.rfind("\n") + 1, ""
+        case _:
+            return len(text), ""
 
 
 def _is_growing(text: str, leaf: Leaf) -> bool:
@@ -72,9 +79,7 @@ def _is_growing(text: str, leaf: Leaf) -> bool:
 
 
 def _settle_fence(text: str, leaf: Leaf) -> tuple[int, str]:
-    start = 0
-    for _ in range(leaf.lines[0]):
-        start = text.find("\n", start) + 1
+    start = line_start(text, leaf.lines[0])
     opener = text[start:].partition("\n")[0]
     marks = re.search(r"`{3,}|~{3,}", opener)
     if marks is None:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import assert_never
 
-from adapters.delivery.markdown_tree import Item, Leaf, LeafKind, Quote, parse_blocks, parse_inline
+from adapters.delivery.markdown_leaves import parse_blocks
+from adapters.delivery.markdown_tree import Item, Leaf, LeafKind, Quote, parse_inline
+from adapters.delivery.page_fill import join_pieces
 from adapters.delivery.page_pieces import Piece, cell_text, record_text
-from adapters.delivery.pagination import join_pieces
 from adapters.delivery.plain_text import clean, display_width, is_blank
 from adapters.slack.markup_inline import InlineWriter, break_fences, escape
 

@@ -26,7 +26,7 @@ _MARKERS = {"strong": "*", "em": "_", "s": "~"}
 _SCHEMES = ("http:", "https:", "mailto:")
 # Embeddings, overrides and isolates can make an address read as another, and a page could part
 # them from their ends. Marks (LRM, RLM) stay.
-_NO_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Slack ends an address at a bar and knows no escape for one in a label.
 LABEL_BAR = "\u2223"
 """What stands for a bar in a link's label; it looks the same."""
@@ -75,6 +75,10 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def _without_bidi(text: str) -> str:
+    return text if text.isascii() else _BIDI.sub("", text)
+
+
 def break_fences(text: str) -> str:
     """Text with no three backticks in a row, which would open or close a code block."""
     if "```" not in text:
@@ -104,8 +108,14 @@ class InlineWriter:
 
     def lines(self, nodes: Sequence[Inline], styles: tuple[str, ...] = ()) -> list[str]:
         """The text, line by line; no style crosses a line, since Slack would not show it."""
+        if len(nodes) == 1 and isinstance(node := nodes[0], Text) and not styles:
+            text = escape(_without_bidi(node.text))
+            return [_write_plain_line(line) for line in text.split("\n")]
         lines: list[list[_Run]] = [[]]
         for run in self._runs(nodes, styles):
+            if "\n" not in run.text:
+                lines[-1].append(run)
+                continue
             first, *others = run.text.split("\n")
             lines[-1].append(replace(run, text=first))
             lines.extend([replace(run, text=part)] for part in others)
@@ -115,7 +125,7 @@ class InlineWriter:
         for node in nodes:
             match node:
                 case Text(text=text):
-                    yield _literal(text.translate(_NO_BIDI), styles)
+                    yield _literal(_without_bidi(text), styles)
                 case Math(text=text):
                     yield _literal(text, styles)
                 case Code(text=text):
@@ -145,8 +155,8 @@ def _code(text: str, styles: tuple[str, ...]) -> _Run:
 
 
 def _link(link: Link, styles: tuple[str, ...]) -> Iterator[_Run]:
-    label = " ".join(plain(link.label).translate(_NO_BIDI).split())
-    url = link.url.translate(_NO_BIDI).strip()
+    label = " ".join(_without_bidi(plain(link.label)).split())
+    url = _without_bidi(link.url).strip()
     if not url.lower().startswith(_SCHEMES):
         is_data = url.lower().startswith("data:")
         yield _literal(label or ("image" if is_data else url), styles)
@@ -208,6 +218,17 @@ def _address(text: str) -> str:
 # Lines.
 
 
+def _write_plain_line(text: str) -> str:
+    """A line without styles, as `_write_line` writes it."""
+    return _finished(_break_markers(text, set()).rstrip())
+
+
+def _finished(line: str) -> str:
+    line = break_fences(line)
+    # Slack takes an escaped > at the start of a line for a quote, too.
+    return ZERO_WIDTH_SPACE + line if line.startswith("&gt;") else line
+
+
 def _write_line(runs: list[_Run]) -> str:
     used = {style for run in runs for style in run.styles}
     line = _Line()
@@ -248,9 +269,7 @@ class _Line:
 
     def finish(self) -> str:
         self._close(0)
-        line = break_fences("".join(self._parts))
-        # Slack takes an escaped > at the start of a line for a quote, too.
-        return ZERO_WIDTH_SPACE + line if line.startswith("&gt;") else line
+        return _finished("".join(self._parts))
 
     def _close(self, keep: int) -> None:
         for marker in reversed(self._open[keep:]):
@@ -294,6 +313,8 @@ def _is_edge(character: str) -> bool:
 
 def _break_markers(text: str, used: set[str]) -> str:
     """Put a zero-width space behind each literal marker that Slack would read as a style."""
+    if "*" not in text and "_" not in text and "~" not in text:
+        return text
     last_closer = {marker: _last_closer(text, marker) for marker in "*_~"}
     parts: list[str] = []
     start = 0

@@ -2,14 +2,16 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.delivery.markdown_tree import Leaf, parse_blocks
+from adapters.delivery.markdown_leaves import parse_blocks
+from adapters.delivery.markdown_tree import Leaf
 from adapters.delivery.page_pieces import PageLimit
-from adapters.delivery.pagination import CHECKPOINT_STEP, FrozenPage, Pages, paginate
+from adapters.delivery.pagination import CHECKPOINT_STEP, NO_PAGES, paginate
 from adapters.delivery.plain_text import is_blank, is_boundary
 from adapters.slack.markup import MrkdwnRenderer, render_mrkdwn
 from tests.unit.adapters.delivery.markdown_texts import markdown_texts, markup_soup
@@ -57,22 +59,20 @@ def test_a_text_that_came_in_any_chunks_has_the_same_pages(
     markdown: str, limit: PageLimit, lengths: list[int]
 ) -> None:
     whole = paginate(markdown, render=RENDERER, limit=limit)
-    frozen: tuple[FrozenPage, ...] = ()
-    checked = 0
+    known = NO_PAGES
     for length in (length for length in lengths if length < len(markdown)):
         live = paginate(
             markdown[:length],
             render=RENDERER,
             limit=limit,
-            frozen=frozen,
-            checked=checked,
+            known=known,
             final=False,
         )
-        assert live.frozen[: len(frozen)] == frozen
+        assert live.frozen[: len(known.frozen)] == known.frozen
         assert all(RENDERER.size(page.text) <= limit.chars_max for page in live.pages)
         assert all(page.is_full for page in live.pages[:-1])
-        frozen, checked = live.frozen, live.checked
-    last = paginate(markdown, render=RENDERER, limit=limit, frozen=frozen, checked=checked)
+        known = live
+    last = paginate(markdown, render=RENDERER, limit=limit, known=known)
     assert last == whole
 
 
@@ -113,8 +113,7 @@ def test_frozen_pages_are_found_again_without_being_handed_back() -> None:
         markdown,
         render=RENDERER,
         limit=LIMIT,
-        frozen=once.frozen,
-        checked=once.checked,
+        known=once,
         final=False,
     )
     assert len(once.frozen) >= 3
@@ -154,6 +153,15 @@ def test_emphasis_across_a_cut_is_closed_and_opened_again() -> None:
     assert pages[1].startswith("*lighthouse")
     assert pages[1].endswith("end*")
     assert not any("**" in page for page in pages)
+
+
+def test_a_table_in_a_paragraph_that_was_cut_loses_nothing() -> None:
+    words = "Ada sails to the harbour. " * 30
+    text = words + "\nname | place\n---|---\nAda | harbour\nBo | lighthouse\n"
+    for size in range(200, 260, 7):
+        joined = "\n".join(pages_of(text, PageLimit(chars_max=size)))
+        assert joined.count("Ada sails to the harbour.") == 30
+        assert [word for word in ("name", "place", "Bo", "lighthouse") if word not in joined] == []
 
 
 def test_emphasis_that_is_never_closed_leaves_no_marker_on_the_next_page() -> None:
@@ -283,32 +291,38 @@ def test_a_fence_that_fits_a_page_is_not_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "block", ["word " * 20 + "\n\n", "- item of a list\n", "    code line\n", "> quoted words\n\n"]
+    "block",
+    [
+        "word " * 20 + "\n\n",
+        "one word after the other ",
+        "- item of a list\n",
+        "    code line\n",
+        "> quoted words\n\n",
+    ],
 )
 def test_the_work_for_a_growing_text_is_linear(block: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in characters that are parsed, which does not depend on the machine."""
     parsed = 0
 
-    def counted(source: str, *, first_number: int | None = None) -> tuple[Leaf, ...]:
+    def counted(source: str, **numbers: Any) -> tuple[Leaf, ...]:
         nonlocal parsed
         parsed += len(source)
-        return parse_blocks(source, first_number=first_number)
+        return parse_blocks(source, **numbers)
 
     def work(size: int) -> int:
         nonlocal parsed
         parsed = 0
         markdown = block * (size // len(block))
-        pages = Pages(pages=(), frozen=(), checked=0)
+        pages = NO_PAGES
         for length in range(0, len(markdown), 200):
             pages = paginate(
                 markdown[:length],
                 render=RENDERER,
                 limit=LIMIT,
-                frozen=pages.frozen,
-                checked=pages.checked,
+                known=pages,
                 final=False,
             )
         return parsed
 
-    monkeypatch.setattr("adapters.delivery.pagination.parse_blocks", counted)
+    monkeypatch.setattr("adapters.delivery.growing_tree.parse_blocks", counted)
     assert work(40_000) < 3 * work(20_000)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.delivery.markdown_tree import LeafKind, parse_blocks, parse_inline
+from adapters.delivery.markdown_leaves import parse_blocks
+from adapters.delivery.markdown_tree import LeafKind, parse_inline
 from adapters.delivery.page_pieces import Piece
 from adapters.slack.limits import PAGE_LIMIT
 from adapters.slack.markup import MrkdwnRenderer, render_mrkdwn

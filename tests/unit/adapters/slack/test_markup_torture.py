@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.delivery.markdown_tree import LeafKind, parse_blocks
+from adapters.delivery.markdown_leaves import parse_blocks
+from adapters.delivery.markdown_tree import LeafKind
 from adapters.delivery.page_pieces import PageLimit
-from adapters.delivery.pagination import Pages, paginate
+from adapters.delivery.pagination import NO_PAGES, Pages, paginate
 from adapters.delivery.plain_text import clean, is_blank, is_boundary
 from adapters.slack.limits import PAGE_LIMIT, UPDATE_TEXT_MAX
 from adapters.slack.markup import MrkdwnRenderer, render_mrkdwn
@@ -128,23 +129,20 @@ def lengths(size: int, step: int) -> Sequence[int]:
 
 def stream(markdown: str, limit: PageLimit, step: int) -> Pages:
     """Feed a text in steps as a deliverer does, and check each state on the way."""
-    pages = Pages(pages=(), frozen=(), checked=0)
+    pages = NO_PAGES
     for length in lengths(len(markdown), step):
         before = pages.frozen
         pages = paginate(
             markdown[:length],
             render=RENDERER,
             limit=limit,
-            frozen=pages.frozen,
-            checked=pages.checked,
+            known=pages,
             final=False,
         )
         assert pages.frozen[: len(before)] == before
         assert all(page.is_full for page in pages.pages[:-1])
         assert [page for page in pages.pages if not is_sound(page.text, limit)] == []
-    return paginate(
-        markdown, render=RENDERER, limit=limit, frozen=pages.frozen, checked=pages.checked
-    )
+    return paginate(markdown, render=RENDERER, limit=limit, known=pages)
 
 
 @each_limit
