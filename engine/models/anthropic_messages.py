@@ -136,9 +136,7 @@ class _Replay:
         needed = _NEEDED_OPTION.get(kind)
         if not is_providers_own(kind) or (needed and not self._options.get(needed)):
             return False
-        wanted: dict[str, type] = {"data": str} if kind == "redacted_thinking" else {}
-        if kind == "compaction":
-            wanted = {"content": str}
+        wanted: dict[str, type] = {"content" if kind == "compaction" else "data": str}
         if kind.endswith("_tool_use"):
             wanted = {"id": str, "name": str, "input": dict}
         if kind.endswith("_tool_result"):
