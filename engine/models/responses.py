@@ -129,7 +129,6 @@ class ResponsesDecoder:
             return
         response = {
             "output": event.output,
-            "status": event.status,
             "incomplete_details": event.incomplete_details,
             "usage": event.usage,
             "error": event.error,

@@ -140,6 +140,10 @@ def test_a_first_word_is_answered_with_the_introduction(word: str) -> None:
     assert INTRODUCED.startswith("Ahoy!")
 
 
+def test_a_chat_that_nobody_spoke_in_begins_with_the_introduction() -> None:
+    assert next_lines(prompt()) == Lines(text=INTRODUCED)
+
+
 @pytest.mark.parametrize("word", ["help", "hello", "hi"])
 def test_a_greeting_is_answered_with_it_later_too(word: str) -> None:
     assert next_lines(asked(word)) == Lines(text=INTRODUCED)
