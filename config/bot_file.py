@@ -34,6 +34,9 @@ class BotFile:
     description: str | None = setting(None, "One line about the bot, for lists.")
     persona: str = setting("persona.md", "File in the bot's folder that says who it is.")
     instructions: str | None = setting(None, "Further instructions, added to the persona.")
+    suggested_prompts: tuple[str, ...] = setting(
+        (), "First messages that are suggested where a platform can; Slack shows four."
+    )
     model: BotModel = field(default_factory=BotModel)
     tools: BotTools = field(default_factory=BotTools)
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from config.schema import setting
-from config.slack_app_settings import SlackAppSettings
+from config.slack_agent_settings import SlackAgentSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackInboundSettings(SlackAppSettings):
+class SlackInboundSettings(SlackAgentSettings):
     """What goes with a message, and whose messages count."""
 
     files_max: int = setting(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.slack.desk import Desk
+from adapters.slack.identity import PLATFORM
 from adapters.slack.received_files import (
     Received,
     ReceivedFiles,
@@ -22,6 +23,7 @@ from engine.chat.content import Author, Content, FilePart, Part, TextPart
 from engine.chat.ids import ChatId
 
 _APART = "\n\n"
+_NAME_MAX = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,19 @@ class Gathering:
         context = await self._context.read_for(said, binding)
         chat_id = None if binding is None else binding.chat_id
         received = await self._files.bring_in(said.files, author, chat_id=chat_id)
-        notes = (missed_for_model(received.missed), context.text)
+        look = await self._look(said)
+        notes = (missed_for_model(received.missed), context.text, look)
         return _gathered(said.text, received, notes, is_whole=context.is_whole)
+
+    async def _look(self, said: StartOrSend) -> str:
+        """What the person has open beside a direct message, if Slack has told it lately."""
+        if not said.channel.startswith("D"):
+            return ""
+        installation = self._desk.identity.installation
+        found = await self._desk.engine.looks.find(PLATFORM, installation, said.channel)
+        return (
+            "" if found is None else f"(They have the channel {found[:_NAME_MAX]} open in Slack.)"
+        )
 
     async def amend(
         self,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
+from adapters.slack.agent_events import view_event
 from adapters.slack.buttons import (
     AnswerPressed,
     ForeignPressed,
@@ -36,6 +37,7 @@ class EventKind(StrEnum):
     STOPPED = "stopped"
     CLICK = "click"
     FORM = "form"
+    VIEW = "view"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,16 @@ def _intake_event(
         return _intake_reaction(body, event, identity, stop_reaction)
     if kind == "agent_session_stopped":
         return _kept(body, EventKind.STOPPED, event, text_at(event, "thread_ts"))
-    return Dropped(reason=f"not handled: {kind} {subtype}".rstrip())
+    return _intake_view(body, event)
+
+
+def _intake_view(body: Json, event: Json) -> Kept | Dropped:
+    seen = view_event(event)
+    if seen is None:
+        what = f"{text_at(event, 'type')} {text_at(event, 'subtype')}".rstrip()
+        return Dropped(reason=f"not handled: {what}")
+    thread_key = f"{seen.channel}:{seen.thread}:view"
+    return Kept(kind=EventKind.VIEW, event_key=_event_key(body), thread_key=thread_key)
 
 
 def _intake_said(

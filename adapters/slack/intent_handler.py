@@ -1,8 +1,13 @@
 """Carries out what a delivery asks for, in the workspace that it came from."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import assert_never
 
+from adapters.contract import ChatDefaults
+from adapters.slack.agent_events import ViewEvent
 from adapters.slack.answering import Answering
 from adapters.slack.buttons import place_of_press
 from adapters.slack.conversation import Conversation
@@ -22,6 +27,7 @@ from adapters.slack.translate import (
     translate,
     users_named,
 )
+from adapters.slack.viewing import Viewing
 from adapters.slack.wire import object_at, text_at
 from adapters.slack.workspaces import AllWorkspaces
 from engine.api import ClaimedEvent
@@ -36,9 +42,17 @@ APOLOGY = (
 class IntentHandler:
     """Carries out intents of any installation. Raises only what is worth trying again."""
 
-    def __init__(self, house: House, workspaces: AllWorkspaces) -> None:
+    def __init__(
+        self,
+        house: House,
+        workspaces: AllWorkspaces,
+        *,
+        defaults: Mapping[str, ChatDefaults] = MappingProxyType({}),
+    ) -> None:
+        """`defaults`: of apps whose chats begin otherwise than those of the house."""
         self._house = house
         self._workspaces = workspaces
+        self._houses = {app: replace(house, defaults=each) for app, each in defaults.items()}
 
     async def handle(self, event: ClaimedEvent) -> None:
         """Do what the event asks for. Doing it again changes nothing."""
@@ -71,7 +85,8 @@ class IntentHandler:
 
     async def _desk_of(self, event: ClaimedEvent) -> Desk:
         workspace = await self._workspaces.find(event.event.installation)
-        return Desk(house=self._house, workspace=workspace)
+        house = self._houses.get(workspace.identity.app, self._house)
+        return Desk(house=house, workspace=workspace)
 
 
 async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attempt: int) -> None:
@@ -90,6 +105,8 @@ async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attem
             await Stopping(desk).stop(intent, desk.author(intent.user_id, names))
         case Click():
             await Answering(desk).answer(intent, desk.author(intent.user_id, names))
+        case ViewEvent():
+            await Viewing(desk).handle(intent)
         case Ignore(reason=reason):
             logger.info("ignored", extra={"action": "slack_event_ignored", "reason": reason})
         case _:

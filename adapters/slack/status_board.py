@@ -24,6 +24,8 @@ AGAIN_SECONDS: Final = 90.0
 """Slack's status line times out after two minutes; see STATUS_SECONDS_MAX."""
 
 
+LINGER_SECONDS: Final = 5.0
+"""A status at rest is brought once more after this long: by then a new chat has its title."""
 CLOSE_SECONDS: Final = 1.0
 """How long a process that stops waits for signs: they are brought by the next holder if they are not."""
 
@@ -66,7 +68,8 @@ class StatusBoard:
         keeper = self._keepers.get(place)
         if keeper is not None:
             keeper.status, keeper.is_left = status or keeper.status, status is None
-            keeper.changed.set()
+            if status is not None or keeper.status.condition is Condition.WORKING:
+                keeper.changed.set()
         elif status is not None and self._signs:
             self._keepers[place] = keeper = _Keeper(status)
             task = asyncio.get_running_loop().create_task(self._keep(place, keeper))
@@ -86,21 +89,21 @@ class StatusBoard:
 
     async def _keep(self, place: Place, keeper: _Keeper) -> None:
         """The root of a keeper's task."""
-        brought: ThreadStatus | None = None
         try:
-            while not (keeper.is_left and keeper.status == brought):
+            while True:
                 keeper.changed.clear()
-                brought = keeper.status
-                await self._bring(place, brought)
-                if keeper.status != brought or keeper.is_left:
+                status = keeper.status
+                await self._bring(place, status)
+                if keeper.status != status:
                     continue
-                if brought.condition is not Condition.WORKING:
-                    return
-                try:
-                    async with asyncio.timeout(self._again_seconds):
-                        await keeper.changed.wait()
-                except TimeoutError:
-                    continue
+                if status.condition is Condition.WORKING:
+                    if keeper.is_left:
+                        return
+                    await _wait(keeper.changed, self._again_seconds)
+                elif not await _wait(keeper.changed, LINGER_SECONDS) or keeper.status == status:
+                    await self._bring(place, status)
+                    if keeper.status == status:
+                        return
         except Exception:
             logger.exception("sign failed", extra={"action": "slack_sign_failed"})
         finally:
@@ -122,3 +125,13 @@ class StatusBoard:
 def _log(error: Exception) -> None:
     code = error.code if isinstance(error, SurfaceError) else type(error).__name__
     logger.info("status not shown", extra={"action": "slack_status_not_shown", "code": code})
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it happens within so long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

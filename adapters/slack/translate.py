@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.slack.agent_events import ViewEvent, view_event
 from adapters.slack.buttons import (
     AnswerPressed,
     StopPressed,
@@ -98,7 +99,7 @@ class Ignore:
     reason: str
 
 
-Intent = StartOrSend | Edit | Delete | Stop | Click | Ignore
+Intent = StartOrSend | Edit | Delete | Stop | Click | ViewEvent | Ignore
 
 
 def translate(
@@ -272,6 +273,10 @@ def _submitted(reading: _Reading) -> Intent:
     )
 
 
+def _viewed(reading: _Reading) -> Intent:
+    return view_event(reading.event) or Ignore(reason="not of the agent view")
+
+
 _TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
     EventKind.MESSAGE: _said,
     EventKind.EDIT: _edited,
@@ -280,6 +285,7 @@ _TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
     EventKind.STOPPED: _stopped,
     EventKind.CLICK: _clicked,
     EventKind.FORM: _submitted,
+    EventKind.VIEW: _viewed,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from tests.fakes.slack_backend import Backend
@@ -14,6 +15,7 @@ from tests.fakes.slack_limits import (
     check_view,
     view_is_too_large,
 )
+from tests.fakes.slack_limits_initial import check_initials
 from tests.fakes.slack_methods_chat import find_channel
 from tests.fakes.slack_shapes import view_json
 from tests.fakes.slack_state import BotInstall, ThreadExtras, View, Workspace
@@ -21,16 +23,19 @@ from tests.fakes.slack_wire import Call, SlackError, invalid_arguments
 
 Json = dict[str, Any]
 
+SESSION_TITLE_MAX = 200
 SESSION_STATUSES = frozenset({"active", "processing", "suspended", "closed"})
 
 
-def read_view(raw: object, backend: Backend) -> Json:
+def read_view(raw: object, backend: Backend, known_users: Collection[str]) -> Json:
     """A modal's content, checked and dressed; raises SlackError as views.* does."""
     if not isinstance(raw, dict):
         raise invalid_arguments("must provide an object [json-pointer:/view]")
     if view_is_too_large(raw):
         raise SlackError("view_too_large")
     if problems := check_view(raw):
+        raise invalid_arguments(*(str(problem) for problem in problems))
+    if problems := check_initials(raw["blocks"], known_users):
         raise invalid_arguments(*(str(problem) for problem in problems))
     content: Json = json.loads(json.dumps(raw))
     content["blocks"] = dressed(content["blocks"], backend.world.new_id)
@@ -64,7 +69,7 @@ def show_view(workspace: Workspace, view: View, *, on_top: bool) -> None:
 
 
 def _given_view(backend: Backend, call: Call) -> Json:
-    return read_view(call.structure("view", "invalid_arguments"), backend)
+    return read_view(call.structure("view", "invalid_arguments"), backend, call.team.accounts)
 
 
 def _spend_trigger(backend: Backend, call: Call) -> str:
@@ -175,11 +180,13 @@ def set_status(backend: Backend, call: Call) -> Json:
     extras.status = call.text("status")
     extras.status_at = backend.clock.now()
     extras.loading_messages = list(lines)
+    backend.world.touch()
     return {}
 
 
 def set_title(backend: Backend, call: Call) -> Json:
     _extras(backend, call).title = call.text("title")
+    backend.world.touch()
     return {}
 
 
@@ -188,6 +195,7 @@ def set_prompts(backend: Backend, call: Call) -> Json:
     if not isinstance(prompts, list) or not 1 <= len(prompts) <= 4:
         raise invalid_arguments("prompts must hold one to four entries")
     _extras(backend, call).prompts = prompts
+    backend.world.touch()
     return {}
 
 
@@ -195,5 +203,11 @@ def set_session_status(backend: Backend, call: Call) -> Json:
     status = call.text("status")
     if status not in SESSION_STATUSES:
         raise invalid_arguments(f"unknown status {status}")
-    _extras(backend, call).session_status = status
+    title = call.text("title")
+    if len(title) > SESSION_TITLE_MAX:
+        raise invalid_arguments("title is too long [json-pointer:/title]")
+    extras = _extras(backend, call)
+    extras.session_status = status
+    extras.title = title or extras.title
+    backend.world.touch()
     return {}

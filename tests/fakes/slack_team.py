@@ -15,6 +15,7 @@ from tests.fakes.slack_state import (
     ChannelKind,
     FileRecord,
     Message,
+    ThreadExtras,
     View,
     Workspace,
 )
@@ -97,6 +98,13 @@ class Team:
             origin=self._backend.origin,
         )
 
+    def usergroup(self, handle: str, *members: HasUserId) -> str:
+        """A user group of these people; its id. Naming it again changes who is in it."""
+        known = (i for i, (name, _) in self.workspace.usergroups.items() if name == handle)
+        group_id = next(known, None) or self._backend.world.new_id("S")
+        self.workspace.usergroups[group_id] = (handle, [member.user_id for member in members])
+        return group_id
+
     async def join(self, channel: Channel, member: HasUserId, *, inviter: HasUserId) -> None:
         """Add a member and tell the app, as an invitation does."""
         if member.user_id not in channel.members:
@@ -140,6 +148,10 @@ class Team:
 
     def modal(self, person: Person) -> View | None:
         return person.open_view()
+
+    def extras(self, channel: Channel, root: str | Message) -> ThreadExtras:
+        """What the app has set about the thread beside messages."""
+        return self.workspace.extras(channel.id, root if isinstance(root, str) else root.ts)
 
     def status(self, channel: Channel, root: str | Message) -> str:
         """The thread's "is thinking" line; Slack takes it down after two minutes or a reply."""

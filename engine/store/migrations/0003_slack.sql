@@ -85,3 +85,13 @@ CREATE TABLE feedback (
     PRIMARY KEY (chat_id, turn_id, identity)
 );
 CREATE INDEX feedback_of_organization ON feedback (organization_id, updated_at DESC);
+
+-- What a person has open on a platform while they talk with an agent, by the conversation that they talk in.
+CREATE TABLE looks (
+    platform text NOT NULL,
+    installation text NOT NULL,
+    channel text NOT NULL,
+    looks_at text NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (platform, installation, channel)
+);
