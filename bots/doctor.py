@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from bots.catalog import load_bots
+from bots.doctor_installations import check_installations
 from bots.doctor_local import (
     check_discord,
     check_port,
@@ -37,6 +38,7 @@ _SLOW_CHECKS: Final[tuple[Check, ...]] = (
     check_model,
     check_providers,
     check_slack,
+    check_installations,
     check_port,
 )
 _COLOURS: Final = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}

@@ -8,6 +8,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.client import DEAD_TOKEN
 from adapters.slack.manifest import ESSENTIALS, FEATURES
 from adapters.slack.wire import text_at
 
@@ -101,6 +102,21 @@ async def probe_app_id(*, api_url: str, token: str, bot_id: str) -> str | None:
     except (SlackApiError, TimeoutError, aiohttp.ClientError, OSError):
         return None
     return text_at(answer.data, "bot", "app_id") or None
+
+
+async def revoke_token(*, api_url: str, token: str) -> str | None:
+    """Give a token back to Slack. None, or Slack's word for why not; one that is dead already is given back."""
+    client = AsyncWebClient(
+        token=token, base_url=api_url, timeout=_TIMEOUT_SECONDS, retry_handlers=[]
+    )
+    try:
+        await client.auth_revoke()
+    except SlackApiError as error:
+        code = str(error.response.get("error", "unknown_error"))
+        return None if code in DEAD_TOKEN else code
+    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+        return type(error).__name__
+    return None
 
 
 def missing_essentials(scopes: frozenset[str]) -> list[str]:
