@@ -105,6 +105,11 @@ class TaskCard:
     title: str
     state: TaskState
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will become of it."""
+        return self.state in (TaskState.COMPLETE, TaskState.ERROR)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
@@ -133,7 +138,7 @@ class Streaming(Protocol):
     """Messages that grow at their end without being edited. Failures are SurfaceErrors.
 
     `start` raises StreamRefused where it can be said otherwise; the others raise StreamOver for a
-    message that takes no more.
+    message that is not streamed any more.
     """
 
     @property
@@ -210,3 +215,4 @@ class ChatDefaults:
     system_prompt: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     dynamic_tools: tuple[dict[str, Any], ...] = ()
+    suggested_prompts: tuple[str, ...] = ()

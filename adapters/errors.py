@@ -5,7 +5,7 @@ SurfaceError
 ├── MessageTooLong   not done; the same text in smaller pages would pass
 ├── Gone             the message that was to be changed is not there any more
 ├── StillStreaming   not done; the message is being streamed, so close it first
-├── StreamOver       not done; the message takes no more as a stream
+├── StreamOver       not done; the message is not being streamed any more
 ├── StreamRefused    not done; it can be said otherwise
 ├── Denied           not done, and asking again will not help until somebody changes something
 └── Unavailable      the platform did not answer properly; `outcome_unknown` says whether it may
@@ -44,7 +44,7 @@ class StillStreaming(SurfaceError):
 
 
 class StreamOver(SurfaceError):
-    """The message is not being streamed, or takes no more. `by_person`: somebody has stopped it."""
+    """The message is not being streamed any more. `by_person`: somebody has stopped it."""
 
     def __init__(self, code: str, *, by_person: bool = False) -> None:
         super().__init__(code)

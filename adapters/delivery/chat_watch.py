@@ -1,5 +1,9 @@
 """One deliverer's view of its chat: followed from the last settled turn on, or from the start if need be."""
 
+import asyncio
+from contextlib import suppress
+from math import isinf
+
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
 from adapters.delivery.patience import patiently
 from adapters.delivery.reply_view import ReplyView, view_of
@@ -71,10 +75,12 @@ class ChatWatch:
             await self._read_actions()
         return any(not isinstance(event, PartEvent) for event in events)
 
-    async def wait_for_news(self) -> None:
-        """Return when there is probably something to take, or when closed."""
+    async def wait_for_news(self, *, seconds: float) -> None:
+        """Return when there is probably something to take, when closed, or after so long."""
         if self._follower is not None and not self._is_closed:
-            await self._follower.wait_for_news()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if isinf(seconds) else max(seconds, 0)):
+                    await self._follower.wait_for_news()
 
     def close(self) -> None:
         """Follow no more; whoever waits is woken. Closing twice is closing once."""

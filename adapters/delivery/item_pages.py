@@ -1,5 +1,6 @@
 """Items cut into what a platform can show, with the cutting done once per stretch of text (pure)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.contract import Outgoing, Page, Question
@@ -8,6 +9,7 @@ from adapters.delivery.page_pieces import PageLimit, Renderer
 from adapters.delivery.pagination import NO_PAGES, Pages, paginate
 from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
 from adapters.delivery.reply_view import NO_ANSWER
+from adapters.delivery.stream_plan import StreamedPage
 
 ACTIVITY_ROOM = 80
 """Characters kept free on a page for the line about what takes time."""
@@ -15,10 +17,14 @@ ACTIVITY_ROOM = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutItem:
-    """An item with the pages it is shown as, and the same pages as the plan compares them."""
+    """An item with the pages it is shown as, the same as the plan compares them, and as streams.
+
+    `streamed`: None for what cannot be streamed.
+    """
 
     wanted: WantedItem
     pages: tuple[Outgoing, ...]
+    streamed: tuple[StreamedPage | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +52,18 @@ class ItemCutter:
         self._cuts.clear()
         return True
 
-    def cut(self, item: Item) -> CutItem:
-        """The item's pages as they are now."""
+    def cut(self, item: Item, ends: Sequence[int] = ()) -> CutItem:
+        """The item's pages as they are now. `ends`: where pages were ended on purpose."""
         if isinstance(item, QuestionItem):
             return _cut_question(item)
-        return self._cut_reply(item)
+        return self._cut_reply(item, ends)
 
-    def _cut_reply(self, item: ReplyItem) -> CutItem:
-        cut = self._pages_of(item)
+    def filled_share(self, text: str) -> float:
+        """How much of a page's room a text takes: 1 is all of it."""
+        return self._renderer.size(text) / self._limit.chars_max
+
+    def _cut_reply(self, item: ReplyItem, ends: Sequence[int]) -> CutItem:
+        cut = self._pages_of(item, ends)
         texts = [page.text for page in cut.pages]
         full = [page.is_full for page in cut.pages]
         if item.activity:
@@ -69,9 +79,13 @@ class ItemCutter:
             )
             for page, is_full in zip(pages, full, strict=True)
         )
-        return CutItem(wanted=WantedItem(key=item.key, pages=wanted), pages=pages)
+        return CutItem(
+            wanted=WantedItem(key=item.key, pages=wanted),
+            pages=pages,
+            streamed=(None,) * len(pages),
+        )
 
-    def _pages_of(self, item: ReplyItem) -> Pages:
+    def _pages_of(self, item: ReplyItem, ends: Sequence[int]) -> Pages:
         known = self._cuts.get(item.key)
         grows = known is not None and item.markdown.startswith(known.markdown)
         pages = paginate(
@@ -80,6 +94,7 @@ class ItemCutter:
             limit=self._limit,
             known=known.pages if known is not None and grows else NO_PAGES,
             final=not item.is_growing,
+            ends=ends,
         )
         if not pages.pages and item.markdown and not item.is_growing:
             # All markup and nothing to see, such as a comment.
@@ -114,4 +129,6 @@ def _cut_question(item: QuestionItem) -> CutItem:
         action_id=item.key.action_id, form=item.form, state=item.state, outcome=item.outcome
     )
     page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
-    return CutItem(wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,))
+    return CutItem(
+        wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,), streamed=(None,)
+    )

@@ -20,7 +20,7 @@ from adapters.delivery.page_pieces import (
     rest_of,
 )
 from adapters.delivery.plain_text import line_start
-from adapters.delivery.streaming_markdown import safe_part
+from adapters.delivery.streaming_markdown import safe_length, safe_part
 
 _FILL_MIN = 0.5
 """A page is cut before a block, rather than inside it, when this share of the page is filled."""
@@ -118,6 +118,15 @@ class PageDraft:
         """The page as it may be shown while the text still grows."""
         return self.fill(safe_part(source, self._tree))
 
+    def end_safely(self, source: str) -> FilledPage:
+        """The same as the page ends here, whatever the text goes on with; it goes on right behind."""
+        part = safe_part(source, self._tree)
+        sure = safe_length(source, self._tree)
+        filled = self.fill(part)
+        if filled.end is not None or not filled.pieces:
+            return filled
+        return replace(filled, end=self._cursor_behind(part[:sure], part[sure:]))
+
     def fill(self, source: str) -> FilledPage:
         """The page of a text that begins at the cursor, with the cursor's lead before it."""
         self._source = source
@@ -125,7 +134,7 @@ class PageDraft:
         self._begin()
         for index in range(max(self._known, self.cursor.leaf), len(self._leaves)):
             position = self.cursor.position if index == self.cursor.leaf else START
-            piece = rest_of(self._leaves[index], position, self._render.names)
+            piece = self._rest_at(index, position)
             if piece is not None and position.within:
                 piece, position, is_row_done = self._rest_of_row(piece, position)
                 if not is_row_done:
@@ -138,6 +147,13 @@ class PageDraft:
                 self._kept += self._placed[len(self._kept) :]
                 self._kept_size = self._size
         return self._filled(None)
+
+    def _rest_at(self, index: int, position: Position) -> Piece | None:
+        """What is left of a leaf; a table's header alone is none, where only the lead repeats it."""
+        leaf = self._leaves[index]
+        if index == 0 and self.cursor.lead and leaf.kind is LeafKind.TABLE and not leaf.rows:
+            return None
+        return rest_of(leaf, position, self._render.names)
 
     def _begin(self) -> None:
         if self._known > self._tree.settled:
@@ -262,6 +278,27 @@ class PageDraft:
             position=position,
             number=root.number,
         )
+
+    def _cursor_behind(self, sure: str, closers: str) -> Cursor:
+        """Where the text goes on when all of it is on the page, `closers` being only for its end."""
+        leaf = self._leaves[-1]
+        is_over = leaf.kind in (LeafKind.HEADING, LeafKind.RULE) or (
+            leaf.is_fenced and leaf.is_closed
+        )
+        if not closers and not leaf.containers and (is_over or sure.endswith("\n\n")):
+            return Cursor(offset=self.cursor.offset + len(sure) - len(self.cursor.lead))
+        at, reopen = len(leaf.content), ""
+        match leaf.kind:
+            case LeafKind.TABLE:
+                at = len(leaf.rows)
+            case LeafKind.TEXT | LeafKind.HEADING:
+                at, reopen = at - len(closers), closers[::-1]
+            case LeafKind.CODE:
+                # The line break belongs to what is behind, unless the text ends in mid-line.
+                at += bool(leaf.content) and sure.endswith("\n")
+            case LeafKind.RULE:
+                return self._cursor_at(len(self._leaves), START)
+        return self._cursor_at(len(self._leaves) - 1, Position(at=at, reopen=reopen))
 
     def _cursor_inside(self, leaf: Leaf, position: Position) -> Cursor | None:
         """A place inside a long top-level block, so that it is parsed once."""

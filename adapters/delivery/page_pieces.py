@@ -57,6 +57,13 @@ class Renderer(Protocol):
         """The piece in the platform's markup, complete in itself: what it opens it closes."""
         ...
 
+    def markdown(self, pieces: Sequence[Piece]) -> str:
+        """A whole page as Markdown that the platform shows, as harmless as what `render` gives.
+
+        Empty where the platform takes none, or not so much.
+        """
+        ...
+
     def size(self, text: str) -> int:
         """Rendered text as the platform counts it. Additive over joined texts."""
         ...
@@ -72,6 +79,9 @@ def rest_of(leaf: Leaf, position: Position, names: tuple[str, ...]) -> Piece | N
         rows = leaf.rows[position.at :]
         return Piece(leaf=leaf, rows=rows, resumed=True) if rows else None
     text = leaf.content[position.at :]
+    if leaf.kind in (LeafKind.TEXT, LeafKind.HEADING):
+        # A page that was ended on purpose could not know that blanks would follow.
+        text = text.lstrip(" \n")
     if not text:
         return None
     if position.reopen and _is_closed_again(position.reopen, text, names):

@@ -10,8 +10,10 @@ came, and a frozen page stays as it is. While the text grows, what overflows is 
 checkpoint; there is never a page behind one that could still change.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adapters.delivery.page_fill import Cursor, FilledPage, PageDraft
 from adapters.delivery.page_pieces import PageLimit, Piece, Renderer
@@ -21,22 +23,32 @@ CHECKPOINT_STEP = 512
 _UNSEEN = CleanText()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RenderedPage:
     """One message's text, and the pieces that it shows. `is_full`: growing text will not change it."""
 
     text: str
     pieces: tuple[Piece, ...]
     is_full: bool
+    render: Renderer = field(compare=False, repr=False)
+
+    @cached_property
+    def markdown(self) -> str:
+        """The same as the Markdown that the platform takes; empty where it takes none."""
+        return self.render.markdown(self.pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenPage:
-    """A page that no later text changes. `checked` is the checkpoint that froze it."""
+    """A page that no later text changes. `checked` is the checkpoint that froze it.
+
+    `ended_at`: it was ended on purpose when there was so much text.
+    """
 
     page: RenderedPage
     end: Cursor
     checked: int
+    ended_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +76,35 @@ def paginate(
     limit: PageLimit,
     known: Pages = NO_PAGES,
     final: bool = True,
+    ends: Sequence[int] = (),
 ) -> Pages:
     """Cut a text into pages, each within the limit, together every visible word once.
 
     With `final=False` the text may still grow: its unfinished end is closed or held back, and only
-    frozen pages stand before the last one. The pages of the final text begin with those.
+    frozen pages stand before the last one. The pages of the final text begin with those. `ends`:
+    lengths of the text, in order, at which a page is ended on purpose, whatever is on it.
     """
     seen = known.seen.grown(markdown)
     text = seen.text if seen.raw == markdown or not final else clean(markdown)
     frozen = list(known.frozen)
     draft = _draft_at(frozen[-1].end if frozen else Cursor(), known.draft, render, limit)
     at = max(known.checked, frozen[-1].checked if frozen else 0, CHECKPOINT_STEP)
-    while at <= len(text):
-        ended = _overflow_at(text, at, draft, render, limit)
+    applied = {page.ended_at for page in frozen}
+    wanted = deque(end for end in ends if end <= len(text) and end not in applied)
+    while at <= len(text) or wanted:
+        ended: FilledPage | None
+        ended_at: int | None = None
+        if wanted and wanted[0] <= at:
+            ended, ended_at = _ended_at(text, wanted, draft)
+        else:
+            ended = _overflow_at(text, at, draft, render, limit)
+            at += CHECKPOINT_STEP if ended is None or ended.end is None else 0
         if ended is None or ended.end is None:
-            at += CHECKPOINT_STEP
             continue
-        page = RenderedPage(text=ended.text, pieces=ended.pieces, is_full=True)
-        frozen.append(FrozenPage(page=page, end=ended.end, checked=at))
+        page = _page_of(ended, render, is_full=True)
+        frozen.append(FrozenPage(page=page, end=ended.end, checked=at, ended_at=ended_at))
         draft = PageDraft(ended.end, render, limit)
-    live = _last_pages(text, draft, render, limit) if final else _live_page(text, draft)
+    live = _last_pages(text, draft, render, limit) if final else _live_page(text, draft, render)
     pages = [*(one.page for one in frozen), *live]
     return Pages(
         pages=tuple(page for page in pages if not is_blank(page.text)),
@@ -100,6 +121,15 @@ def _draft_at(
     if known is not None and known.is_of(cursor, render, limit):
         return known
     return PageDraft(cursor, render, limit)
+
+
+def _ended_at(text: str, ends: deque[int], draft: PageDraft) -> tuple[FilledPage, int | None]:
+    """The page that is ended at the first of `ends`, which is taken; or one that overflows before."""
+    source = draft.cursor.lead + text[draft.cursor.offset : ends[0]]
+    overflowing = draft.fill_safely(source)
+    if overflowing.end is not None:
+        return overflowing, None
+    return draft.end_safely(source), ends.popleft()
 
 
 def _overflow_at(
@@ -119,9 +149,13 @@ def _size_bound(rest: str, render: Renderer) -> int:
     return grown * 2 if "|" in rest else grown
 
 
-def _live_page(text: str, draft: PageDraft) -> Iterator[RenderedPage]:
+def _page_of(filled: FilledPage, render: Renderer, *, is_full: bool) -> RenderedPage:
+    return RenderedPage(text=filled.text, pieces=filled.pieces, is_full=is_full, render=render)
+
+
+def _live_page(text: str, draft: PageDraft, render: Renderer) -> Iterator[RenderedPage]:
     filled = draft.fill_safely(draft.cursor.lead + text[draft.cursor.offset :])
-    yield RenderedPage(text=filled.text, pieces=filled.pieces, is_full=False)
+    yield _page_of(filled, render, is_full=False)
 
 
 def _last_pages(
@@ -129,8 +163,7 @@ def _last_pages(
 ) -> Iterator[RenderedPage]:
     while True:
         filled = draft.fill(draft.cursor.lead + text[draft.cursor.offset :])
-        is_last = filled.end is None
-        yield RenderedPage(text=filled.text, pieces=filled.pieces, is_full=not is_last)
+        yield _page_of(filled, render, is_full=filled.end is not None)
         if filled.end is None:
             return
         draft = PageDraft(filled.end, render, limit)

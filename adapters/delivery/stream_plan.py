@@ -20,7 +20,6 @@ TASK_BYTES = 64
 _CLOSERS = re.compile(r"[\s*_~`>]*\Z")
 """What ends a draft and moves on when it grows: the marks that close what is open, and blanks."""
 _NO_TASKS: Mapping[str, TaskCard] = MappingProxyType({})
-_OVER = (TaskState.COMPLETE, TaskState.ERROR)
 _CONTINUED = "{title} (goes on below)"
 
 
@@ -38,7 +37,8 @@ class OpenStream:
     """A message that is streamed, as far as we know.
 
     `sent` is the Markdown that it was sent. `is_doubtful`: it may show something else, so it takes
-    no more. `is_unclosable`: the platform refuses to close it, but will end it by itself.
+    no more. `closes_bare`: it was not closed with its rest, so that is sent before. `is_unclosable`:
+    the platform refuses to close it at all, but will end it by itself.
     """
 
     message_id: str
@@ -47,6 +47,7 @@ class OpenStream:
     sent: str = ""
     tasks: Mapping[str, TaskCard] = field(default_factory=lambda: _NO_TASKS)
     is_doubtful: bool = False
+    closes_bare: bool = False
     is_unclosable: bool = False
 
     @property
@@ -110,7 +111,8 @@ def _finish(stream: OpenStream, page: StreamedPage, limits: StreamLimits) -> Ste
     growth = _growth(stream.sent, stream.tasks, page, page.markdown, limits)
     if _size_with(stream, growth) > limits.bytes_max:
         return Close(growth=NOTHING, is_whole=False)
-    if stream.sent + growth.text != page.markdown:
+    is_rest = stream.sent + growth.text == page.markdown
+    if not is_rest or (stream.closes_bare and growth != NOTHING):
         return Append(growth=growth, due_at=stream.sent_at)
     last = replace(growth, tasks=(*growth.tasks, *_left_behind(stream, page)))
     return Close(growth=last, is_whole=True)
@@ -150,7 +152,7 @@ def fullness(stream: OpenStream, *, now: float, limits: StreamLimits) -> float:
 def _left_behind(stream: OpenStream, page: StreamedPage) -> tuple[TaskCard, ...]:
     """The cards of what runs on below when the reply goes on in another message."""
     here = {card.id for card in page.tasks}
-    running = (c for c in stream.tasks.values() if c.state not in _OVER and c.id not in here)
+    running = (c for c in stream.tasks.values() if not c.is_over and c.id not in here)
     return tuple(
         replace(card, title=_CONTINUED.format(title=card.title), state=TaskState.COMPLETE)
         for card in running

@@ -13,19 +13,20 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import assert_never
 
-from adapters.contract import MessageRef, Place, Surface
+from adapters.contract import Place, Surface
 from adapters.delivery.call_gates import FIND
 from adapters.delivery.call_line import CallLine
 from adapters.delivery.call_times import CallTimes
 from adapters.delivery.chat_watch import ChatWatch
-from adapters.delivery.delivery_plan import Delete, Edit, LookUp, Operation, Post, Seal
+from adapters.delivery.delivery_plan import Delete, Edit, LookUp, Post, Seal
 from adapters.delivery.operation_calls import method_of
-from adapters.delivery.pacing import EditPacer, Wait
+from adapters.delivery.page_calls import PageCalls
 from adapters.delivery.page_ledger import LeaseLost, PageLedger
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.patience import patiently
-from adapters.delivery.reply_items import ItemKey
+from adapters.delivery.reply_streams import ReplyStreams
 from adapters.delivery.reply_view import ReplyView
+from adapters.delivery.stream_operations import AnyOperation, Finish, Grow, Start
 from adapters.delivery.thread_status import OnStatus, StatusTeller
 from adapters.delivery.wakeup import Wakeup
 from adapters.delivery.wanted_thread import WantedThread
@@ -34,10 +35,11 @@ from adapters.errors import (
     Gone,
     MessageTooLong,
     RateLimited,
+    StreamOver,
     SurfaceError,
-    Unavailable,
 )
 from engine.api import Delivery, Engine
+from engine.chat.commands import Interrupt
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +49,6 @@ HURRIED_TEXT_MAX = 200
 """Up to this long, every part of a text may be the one that can be shown first."""
 ACTIVITY_SECONDS = 1.5
 """A line about tools that run is no answer: it is posted by itself only if they take this long."""
-LOOK_UP_AGAIN_SECONDS = 1.0
-"""A post that is not found may still be on its way: it is looked up twice, this far apart."""
 UNAVAILABLE_SECONDS_MIN = 0.5
 UNAVAILABLE_SECONDS_MAX = 30.0
 UNAVAILABLE_TRIES_MAX = 8
@@ -89,7 +89,6 @@ class ThreadDelivery:
     ) -> None:
         self.delivery = delivery
         self._engine = engine
-        self._surface = surface
         self._patience_seconds = patience_seconds
         self._clock = clock
         self._place = Place(
@@ -101,13 +100,25 @@ class ThreadDelivery:
         self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
         self._watch = ChatWatch(engine, delivery, patience_seconds=patience_seconds)
         self._wanted = WantedThread(renderer, page_size=surface.limits.page_size)
-        self._pacer = EditPacer(interval_ms_min=surface.limits.edit_interval_ms_min)
-        self._pacers: dict[str, EditPacer] = {}
+        self._streams = ReplyStreams(
+            surface.streaming,
+            self._place,
+            ledger=self._ledger,
+            wanted=self._wanted,
+            clock=clock,
+        )
+        self._calls = PageCalls(
+            surface,
+            self._place,
+            ledger=self._ledger,
+            wanted=self._wanted,
+            streams=self._streams,
+            clock=clock,
+        )
         self._wakeup = Wakeup()
         self._line = CallLine(
             times, self._place.installation, self._place.channel, wake=self._wakeup.ring
         )
-        self._look_ups: dict[tuple[ItemKey, int], float] = {}
         self._failures = 0
         self._is_stopping = False
 
@@ -134,13 +145,13 @@ class ThreadDelivery:
             while not self._is_stopping:
                 self._status.look(self._watch.mirror)
                 view = self._watch.view()
-                operations = self._plan(view)
+                operations = await self._plan(view)
                 if operations:
                     await self._next(operations)
-                elif view.is_resting:
+                elif view.is_resting and not self._streams.is_waiting:
                     return await self._settle(view)
                 else:
-                    await self._wait_for_change()
+                    await self._wait_for_change(until=self._streams.idle_until)
         finally:
             self._watch.close()
             self._line.close()
@@ -150,30 +161,32 @@ class ThreadDelivery:
 
     # -- looking ---------------------------------------------------------------------------------
 
-    def _plan(self, view: ReplyView) -> tuple[Operation, ...]:
+    async def _plan(self, view: ReplyView) -> tuple[AnyOperation, ...]:
         if self._watch.mirror.preview_lost:
             # What follows begins in mid-text: wait for the whole of it.
             return ()
-        return self._wanted.plan(
+        self._streams.end_full_pages(view)
+        operations = self._wanted.plan(
             view, self._ledger.pages, known_from=self._watch.known_from, now=self._clock()
         )
+        return await self._streams.translate(operations)
 
     async def _take(self) -> bool:
         self._wakeup.clear()
         return await self._watch.take()
 
-    async def _wait_for_change(self) -> None:
+    async def _wait_for_change(self, *, until: float) -> None:
         """Wait for something that could change what is shown; what is held back is not hurried."""
         await self._line.ask({})
         mirror = self._watch.mirror
         mirror.has_changed = False
         if len(mirror.live_text) > HURRIED_TEXT_MAX:
             await self._wait_until(self._clock() + LOOK_SECONDS)
-        while not (mirror.has_changed or self._is_stopping):
-            await self._watch.wait_for_news()
+        while not (mirror.has_changed or self._is_stopping or self._clock() >= until):
+            await self._watch.wait_for_news(seconds=until - self._clock())
             await self._take()
 
-    async def _next(self, operations: tuple[Operation, ...]) -> None:
+    async def _next(self, operations: tuple[AnyOperation, ...]) -> None:
         """Do the first operation whose time has come, or wait for the first time."""
         now = self._clock()
         times = [self._due_at(operation, now) for operation in operations]
@@ -192,6 +205,10 @@ class ThreadDelivery:
                 await self._carry_out(operation)
                 await self._take()
                 return
+            if isinstance(operation, Start):
+                # There are few starts a minute; an edit is better than waiting for one.
+                self._streams.decline(operation.key)
+                return
         await self._wait_until(min(at for at, _ in ready))
         await self._take()
 
@@ -202,121 +219,44 @@ class ThreadDelivery:
             if await self._take() or self._line.is_permitted:
                 return
 
-    def _due_at(self, operation: Operation, now: float) -> float:
+    def _due_at(self, operation: AnyOperation, now: float) -> float:
         """When an operation should be done, whether or not it may be."""
         match operation:
-            case Post(key=key):
+            case Post(key=key) | Start(key=key):
                 since = self._wanted.wordless_since(key)
                 return now if since is None else since + ACTIVITY_SECONDS
             case Edit():
-                return self._edit_due_at(operation, now)
-            case LookUp(key=key, page=page):
-                return self._look_ups.get((key, page), now)
-            case Delete() | Seal():
+                return self._calls.edit_due_at(operation, now)
+            case LookUp():
+                return self._calls.look_up_due_at(operation, now)
+            case Grow(due_at=due_at):
+                return due_at
+            case Delete() | Seal() | Finish():
                 return now
         assert_never(operation)
 
-    def _edit_due_at(self, edit: Edit, now: float) -> float:
-        wanted = self._wanted.page(edit.key, edit.page).content_hash
-        pacer = self._pacers.get(edit.message_id, self._pacer)
-        pace = pacer.decide(now=now, wanted=wanted, final=edit.is_final)
-        return now + pace.seconds if isinstance(pace, Wait) else now
-
-    def _is_urgent(self, operation: Operation) -> bool:
+    def _is_urgent(self, operation: AnyOperation) -> bool:
         """Whether somebody waits for it: for all but what only shows a little more of a text."""
         match operation:
             case Post(key=key, page=page):
                 return page == 0 or not self._wanted.page(key, page).is_draft
-            case Edit(is_final=is_final):
+            case Edit(is_final=is_final) | Grow(is_final=is_final):
                 return is_final
             case _:
                 return True
 
     # -- doing -----------------------------------------------------------------------------------
 
-    async def _carry_out(self, operation: Operation) -> None:
+    async def _carry_out(self, operation: AnyOperation) -> None:
         method = method_of(operation)
         if method is not None:
             self._line.spend(method)
         try:
-            match operation:
-                case Post():
-                    await self._post(operation)
-                case Edit():
-                    await self._edit(operation)
-                case Delete():
-                    await self._delete(operation)
-                case LookUp():
-                    await self._look_up(operation)
-                case Seal(key=key, page=page, content_hash=content_hash):
-                    await self._ledger.seal(key, page, content_hash)
+            await self._calls.make(operation)
         except SurfaceError as error:
             await self._make_sense_of(error, method or FIND)
         else:
             self._failures = 0
-
-    async def _post(self, operation: Post) -> None:
-        key, page = operation.key, operation.page
-        wanted = self._wanted.page(key, page)
-        await self._ledger.attempt(key, page, wanted.content_hash)
-        try:
-            message_id = await self._surface.post(
-                self._place, wanted.outgoing, self._ledger.nonce(key, page)
-            )
-        except SurfaceError as error:
-            if not (isinstance(error, Unavailable) and error.outcome_unknown):
-                self._ledger.not_posted(key, page)
-            raise
-        shown = wanted.content_hash
-        self._pacers[message_id] = self._pacer.edited(now=self._clock(), shown=shown)
-        await self._ledger.posted(key, page, message_id, shown, is_draft=wanted.is_draft)
-
-    async def _edit(self, operation: Edit) -> None:
-        key, page = operation.key, operation.page
-        wanted = self._wanted.page(key, page)
-        if wanted.is_draft:
-            await self._ledger.unseal(key, page)
-        ref = MessageRef(place=self._place, message_id=operation.message_id)
-        self._pacers[operation.message_id] = self._pacer.failed(now=self._clock())
-        try:
-            await self._surface.edit(ref, wanted.outgoing)
-        except Gone:
-            await self._ledger.gone(key, page)
-            return
-        except Unavailable:
-            self._ledger.may_show_anything(key, page)
-            raise
-        self._ledger.shows(key, page, wanted.content_hash)
-        # The distance to the next edit is kept from the answer on, so that the platform sees it too.
-        shown = self._pacer.edited(now=self._clock(), shown=wanted.content_hash)
-        self._pacers[operation.message_id] = shown
-        if not wanted.is_draft:
-            self._pacers.pop(operation.message_id, None)
-            await self._ledger.seal(key, page, wanted.content_hash)
-
-    async def _delete(self, operation: Delete) -> None:
-        ref = MessageRef(place=self._place, message_id=operation.message_id)
-        try:
-            await self._surface.delete(ref)
-        except Gone:
-            logger.debug("page already gone", extra={"action": "page_already_gone"})
-        await self._ledger.taken_back(operation.key, operation.page)
-
-    async def _look_up(self, operation: LookUp) -> None:
-        key, page = operation.key, operation.page
-        message_id = await self._surface.find(
-            self._place,
-            self._ledger.nonce(key, page),
-            since=self._ledger.attempted_at(key, page),
-        )
-        if message_id is not None:
-            self._look_ups.pop((key, page), None)
-            await self._ledger.posted(key, page, message_id, "", is_draft=True)
-        elif (key, page) in self._look_ups:
-            self._look_ups.pop((key, page))
-            self._ledger.not_posted(key, page)
-        else:
-            self._look_ups[key, page] = self._clock() + LOOK_UP_AGAIN_SECONDS
 
     async def _make_sense_of(self, error: SurfaceError, method: str) -> None:
         """Decide how to go on after a call that failed; raises when there is no going on."""
@@ -324,6 +264,9 @@ class ThreadDelivery:
         match error:
             case RateLimited(retry_after_seconds=seconds):
                 await self._line.pause(method, seconds)
+            case StreamOver(by_person=by_person):
+                if by_person:
+                    await self._engine.submit(self.delivery.chat_id, Interrupt())
             case MessageTooLong():
                 if not self._wanted.use_smaller_pages():
                     raise DeliveryFailed(error.code, is_denied=True) from error

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adapters.contract import Outgoing
+from adapters.contract import Outgoing, Page
 from adapters.delivery.delivery_plan import KnownPages, Operation, adopt, plan
 from adapters.delivery.item_pages import ItemCutter
 from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.reply_items import ItemKey, ReplyItem
 from adapters.delivery.reply_view import ReplyView
+from adapters.delivery.stream_plan import StreamedPage
 from engine.chat.ids import MessageId
 
 
@@ -19,6 +20,7 @@ class PageToSend:
     outgoing: Outgoing
     content_hash: str
     is_draft: bool
+    streamed: StreamedPage | None = None
 
 
 class WantedThread:
@@ -35,7 +37,8 @@ class WantedThread:
         self, view: ReplyView, known: KnownPages, *, known_from: MessageId, now: float
     ) -> tuple[Operation, ...]:
         """What to do, the most important first; `page` then gives the pages that it names."""
-        cuts = [self._cutter.cut(item) for item in view.items]
+        ends = _ends_of(known)
+        cuts = [self._cutter.cut(item, ends.get(item.key, ())) for item in view.items]
         self._note_wordless(view, now)
         wanted = adopt((cut.wanted for cut in cuts), {key for key, _ in known})
         self._pages = {
@@ -43,6 +46,7 @@ class WantedThread:
                 outgoing=outgoing,
                 content_hash=item.pages[number].content_hash,
                 is_draft=item.pages[number].is_draft,
+                streamed=cut.streamed[number],
             )
             for item, cut in zip(wanted, cuts, strict=True)
             for number, outgoing in enumerate(cut.pages)
@@ -52,6 +56,16 @@ class WantedThread:
     def page(self, key: ItemKey, number: int) -> PageToSend:
         """The page as the last plan wants it."""
         return self._pages[key, number]
+
+    def is_draft(self, key: ItemKey, number: int) -> bool:
+        """Whether the last plan wanted the page, and it will change again."""
+        page = self._pages.get((key, number))
+        return page is not None and page.is_draft
+
+    def filled_share(self, key: ItemKey, number: int) -> float:
+        """How much of a page's room its text takes: 1 is all of it."""
+        outgoing = self._pages[key, number].outgoing
+        return self._cutter.filled_share(outgoing.text) if isinstance(outgoing, Page) else 1.0
 
     def wordless_since(self, key: ItemKey) -> float | None:
         """Since when the item shows only what it is doing; None once it has words."""
@@ -65,6 +79,15 @@ class WantedThread:
         self._wordless_since = {
             key: self._wordless_since.get(key, now) for key in _wordless_keys(view)
         }
+
+
+def _ends_of(known: KnownPages) -> dict[ItemKey, list[int]]:
+    """Where pages of each item were ended on purpose, in order."""
+    ends: dict[ItemKey, list[int]] = {}
+    for page in sorted(known.values(), key=lambda page: page.page):
+        if page.cut_at is not None:
+            ends.setdefault(page.key, []).append(page.cut_at)
+    return ends
 
 
 def _wordless_keys(view: ReplyView) -> Iterable[ItemKey]:

@@ -20,6 +20,7 @@ from adapters.slack.limits import RATES
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
 from adapters.slack.questions import MayAnswer, anybody_may_answer
+from adapters.slack.streams import SlackStreams
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import AllWorkspaces
 from config.settings import DeliverySettings, SlackSettings
@@ -124,7 +125,9 @@ class SlackAdapter:
         if not await self._open_apps(session):
             return
         surface = SlackSurface(
-            self._workspaces, edit_interval_ms_min=self._settings.edit_interval_ms_min
+            self._workspaces,
+            edit_interval_ms_min=self._settings.edit_interval_ms_min,
+            streaming=SlackStreams(self._workspaces, self._settings),
         )
         pump = self._pump = DeliveryPump(
             self._engine, surface, MrkdwnRenderer(), self._delivery, times=self._times

@@ -10,16 +10,12 @@ found as a message of ours that carries none.
 import time
 from collections.abc import Collection
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
 from adapters.contract import Growth, MessageRef, Place, StreamLimits
 from adapters.errors import (
-    Denied,
-    MessageTooLong,
     RateLimited,
-    StreamOver,
     StreamRefused,
     SurfaceError,
     Unavailable,
@@ -29,6 +25,7 @@ from adapters.slack.client import TOO_LONG, SlackClient
 from adapters.slack.identity import PLATFORM, team_of
 from adapters.slack.render import page_metadata
 from adapters.slack.workspaces import AllWorkspaces, Workspace
+from config.slack_stream_settings import SlackStreaming, SlackStreamSettings
 
 REFUSED_SECONDS = 600.0
 """How long a refusal is remembered."""
@@ -72,25 +69,18 @@ _NOT_THIS_TEXT: Final = frozenset(
 _ANYWHERE = ""
 
 
-class StreamDisplay(StrEnum):
-    """How Slack shows the cards of tasks: among the text as they come, or as one plan."""
-
-    TIMELINE = "timeline"
-    PLAN = "plan"
-
-
 class SlackStreams:
     """The streams of all workspaces. Refusals are remembered by this process alone."""
 
-    def __init__(
-        self, workspaces: AllWorkspaces, *, interval_ms: int, display: StreamDisplay
-    ) -> None:
+    def __init__(self, workspaces: AllWorkspaces, settings: SlackStreamSettings) -> None:
+        """Where they are switched off none is started; those of before are still put right."""
         self._workspaces = workspaces
-        self._display = display
+        self._is_enabled = settings.streaming is SlackStreaming.AUTO
+        self._display = settings.stream_display
         self._refused_until: dict[tuple[str, str], float] = {}
         self._shared: dict[tuple[str, str], tuple[bool, float]] = {}
         self.limits = StreamLimits(
-            interval_seconds=interval_ms / 1000,
+            interval_seconds=settings.stream_interval_ms / 1000,
             seconds_max=limits.STREAM_SECONDS_USED,
             life_seconds=limits.STREAM_SECONDS_MAX,
             bytes_max=limits.STREAM_BYTES_USED,
@@ -99,7 +89,7 @@ class SlackStreams:
 
     async def is_possible(self, place: Place, reader: str) -> bool:
         """Whether to try. Slack is asked once an hour whether a channel is shared."""
-        if _user_of(reader) is None or self._is_refused(place):
+        if not self._is_enabled or _user_of(reader) is None or self._is_refused(place):
             return False
         return not await self._is_shared(place)
 
@@ -128,16 +118,9 @@ class SlackStreams:
     async def append(self, ref: MessageRef, growth: Growth) -> None:
         """Add chunks to a message."""
         client = await self._client(ref.place)
-        try:
-            await client.append_stream(
-                {
-                    "channel": ref.place.channel,
-                    "ts": ref.message_id,
-                    "chunks": chunks_of(growth),
-                }
-            )
-        except (MessageTooLong, Denied) as error:
-            raise StreamOver(error.code) from error
+        await client.append_stream(
+            {"channel": ref.place.channel, "ts": ref.message_id, "chunks": chunks_of(growth)}
+        )
 
     async def close(self, ref: MessageRef, growth: Growth, nonce: UUID) -> None:
         """Add the last chunks, and the metadata that every page has."""

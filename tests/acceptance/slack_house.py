@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakSet
 
+import pytest
 from aiohttp import web
 
 from adapters.slack.adapter import SlackAdapter
@@ -18,10 +20,12 @@ from adapters.slack.questions import MayAnswer, anybody_may_answer
 from config.secret import Secret
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
+from config.slack_stream_settings import SlackStreaming
 from engine.api import Engine
 from engine.chat.ids import ChatId
 from engine.tools.builtin import ASK_PEOPLE
 from engine.tools.definition import ToolDefinition
+from engine.tools.registry import LocalTool
 from tests.fakes.model_server import FakeModel
 from tests.fakes.replica import TestReplica
 from tests.fakes.slack_server import FakeSlack
@@ -45,6 +49,24 @@ class House:
         return self.replica.engine
 
 
+_STREAMED: WeakSet[FakeSlack] = WeakSet()
+both_ways = pytest.mark.parametrize(
+    "slack", [SlackStreaming.EDITS, SlackStreaming.AUTO], indirect=True
+)
+"""Runs a test with replies that grow by edits and with replies that are streamed."""
+
+
+def grow_by(slack: FakeSlack, growth: SlackStreaming) -> None:
+    """How replies grow in this Slack unless a house says otherwise; by edits where nobody says it."""
+    if growth is SlackStreaming.AUTO:
+        _STREAMED.add(slack)
+
+
+def growth_of(slack: FakeSlack) -> SlackStreaming:
+    """How replies grow in this Slack."""
+    return SlackStreaming.AUTO if slack in _STREAMED else SlackStreaming.EDITS
+
+
 def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) -> SlackSettings:
     """Settings for this Slack, with edits and all calls as fast as they may be."""
     settings = SlackSettings(
@@ -53,6 +75,8 @@ def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) 
         edit_interval_ms_min=100,
         call_rate=50.0,
         sockets=1,
+        streaming=growth_of(slack),
+        stream_interval_ms=100,
     )
     if over_http:
         settings = replace(settings, signing_secret=Secret(slack.signing_secret))
@@ -70,6 +94,7 @@ async def house(
     over_http: bool = False,
     redis_url: str | None = None,
     works: bool = True,
+    tools: Sequence[LocalTool] = (),
     dynamic_tools: Sequence[ToolDefinition] = (ASK_PEOPLE,),
     may_answer: MayAnswer = anybody_may_answer,
     delivery: DeliverySettings = FAST_DELIVERY,
@@ -83,6 +108,7 @@ async def house(
         model.url,
         redis_url=redis_url,
         works=works,
+        tools=tools,
         dynamic_tools=dynamic_tools,
         makes_titles=makes_titles,
         notify_after=notify_after,
@@ -125,6 +151,11 @@ async def _served(adapter: SlackAdapter) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
+def _is_open(message: ShownMessage) -> bool:
+    """Whether more of the message may come: it is streamed, or there is something to press."""
+    return message.is_streaming or bool(message.buttons)
+
+
 def answers(slack: FakeSlack, channel: Channel, root: Message | str) -> list[ShownMessage]:
     """What the bot shows in a thread, oldest first."""
     replies = slack.replies(channel, root)
@@ -143,7 +174,7 @@ async def until_says(
 
     def met() -> list[ShownMessage] | None:
         shown = answers(slack, channel, root)
-        is_met = [m.plain for m in shown] == list(wanted) and not any(m.buttons for m in shown)
+        is_met = [m.plain for m in shown] == list(wanted) and not any(map(_is_open, shown))
         return shown if is_met else None
 
     found = await slack.wait_until(met, timeout=PATIENCE_SECONDS)
@@ -169,11 +200,11 @@ async def until_asks(
 async def until_growing(
     slack: FakeSlack, channel: Channel, root: Message | str, start: str
 ) -> ShownMessage:
-    """Wait until the bot shows the beginning of an answer, with the button that stops it."""
+    """Wait until the bot shows the beginning of an answer that may be stopped."""
 
     def met() -> ShownMessage | None:
         shown = answers(slack, channel, root)
-        growing = [m for m in shown if m.plain.startswith(start) and m.buttons]
+        growing = [m for m in shown if m.plain.startswith(start) and _is_open(m)]
         return growing[-1] if growing else None
 
     found = await slack.wait_until(met, timeout=PATIENCE_SECONDS)

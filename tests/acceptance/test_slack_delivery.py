@@ -10,6 +10,7 @@ from adapters.slack.limits import PAGE_TEXT_MAX
 from engine.chat.view import ShownStatus
 from tests.acceptance.slack_house import (
     answers,
+    both_ways,
     chat_of,
     house,
     texts,
@@ -32,6 +33,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
+@both_ways
 async def test_a_long_reply_goes_on_in_further_messages(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -55,6 +57,7 @@ async def test_a_long_reply_goes_on_in_further_messages(
         assert all(len(m.text) <= PAGE_TEXT_MAX for m in shown)
 
 
+@both_ways
 async def test_code_over_several_pages_is_whole_on_each(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -98,6 +101,7 @@ async def test_a_page_that_slack_finds_too_long_is_cut_smaller(
         )
 
 
+@both_ways
 async def test_nothing_that_the_model_says_pings_anybody(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -121,6 +125,7 @@ async def test_nothing_that_the_model_says_pings_anybody(
         assert "<@" not in sent
 
 
+@both_ways
 async def test_an_error_is_said_once_without_secrets(
     slack: FakeSlack, model: FakeModel, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,6 +144,7 @@ async def test_an_error_is_said_once_without_secrets(
     assert "canary" not in everything
 
 
+@both_ways
 async def test_a_failed_attempt_leaves_no_trace(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -151,6 +157,7 @@ async def test_a_failed_attempt_leaves_no_trace(
         await until_says(slack, harbour, question, "There you are.")
 
 
+@both_ways
 async def test_an_answer_without_words_gets_a_short_notice(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -187,6 +194,7 @@ async def test_a_post_that_never_arrived_is_repeated_once(
         await until_says(slack, harbour, question, "Only once.")
 
 
+@both_ways
 @pytest.mark.parametrize("status", [500, 502, 503])
 async def test_a_slack_that_is_down_for_a_moment_is_asked_again(
     slack: FakeSlack, model: FakeModel, database_url: str, status: int
@@ -238,6 +246,7 @@ async def test_when_slack_says_wait_the_newest_text_is_sent_next_and_others_are_
     assert len(str(after.args["text"])) > len(str(refused.args["text"]))
 
 
+@both_ways
 async def test_the_final_text_lands_under_a_hail_of_limits(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -270,6 +279,7 @@ async def test_edits_keep_their_distance(
     assert 2 <= len(edits) <= 6
 
 
+@both_ways
 async def test_a_reply_that_people_deleted_stays_deleted(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -286,6 +296,7 @@ async def test_a_reply_that_people_deleted_stays_deleted(
         await until_says(slack, harbour, question, "Next.")
 
 
+@both_ways
 async def test_a_channel_that_was_archived_is_put_off_and_tried_again(
     slack: FakeSlack, model: FakeModel, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -308,6 +319,7 @@ async def test_a_channel_that_was_archived_is_put_off_and_tried_again(
     assert any(getattr(r, "action", "") == "delivery_put_off" for r in caplog.records)
 
 
+@both_ways
 async def test_every_page_can_be_found_again(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:

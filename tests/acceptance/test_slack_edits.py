@@ -2,6 +2,7 @@
 
 from engine.chat.view import ShownStatus
 from tests.acceptance.slack_house import (
+    both_ways,
     chat_of,
     house,
     until_growing,
@@ -16,6 +17,7 @@ def asked(model: FakeModel) -> list[str]:
     return [request.last_text for request in model.streamed]
 
 
+@both_ways
 async def test_editing_the_last_message_answers_it_anew_in_place(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -77,6 +79,7 @@ async def test_editing_and_deleting_queued_messages_changes_the_queue(
     assert asked(model) == ["Ada: go", "Ada: two"]
 
 
+@both_ways
 async def test_editing_what_is_being_answered_forgets_nobody_who_waits(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:

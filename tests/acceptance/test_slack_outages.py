@@ -9,6 +9,7 @@ from adapters.slack.adapter import SlackAdapter
 from tests.acceptance.slack_house import (
     FAST_DELIVERY,
     answers,
+    both_ways,
     house,
     slack_settings,
     texts,
@@ -94,6 +95,7 @@ async def test_a_form_sent_while_the_database_is_away_stays_open(
         await slack.wait_until(lambda: "Booked." in texts(slack, harbour, question))
 
 
+@both_ways
 async def test_a_database_that_restarts_in_mid_reply_costs_nothing(
     slack: FakeSlack, model: FakeModel, database_url: str, postgres: PostgresServer
 ) -> None:

@@ -12,6 +12,7 @@ from engine.chat.view import ShownStatus
 from engine.tools.definition import ToolDefinition
 from tests.acceptance.slack_house import (
     answers,
+    both_ways,
     chat_of,
     house,
     texts,
@@ -48,6 +49,7 @@ def result(model: FakeModel, call_id: str) -> Any:
 
 
 @both
+@both_ways
 async def test_a_button_answers_and_the_reply_goes_on_below(
     slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
@@ -67,6 +69,7 @@ async def test_a_button_answers_and_the_reply_goes_on_below(
     assert shown[1].ts == asked.ts
 
 
+@both_ways
 async def test_buttons_work_after_a_restart_and_their_question_is_mended(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -262,6 +265,7 @@ async def test_after_the_deadline_the_buttons_are_gone(
         assert "Too late" in told.plain
 
 
+@both_ways
 async def test_a_stop_takes_the_question_back(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -277,6 +281,7 @@ async def test_a_stop_takes_the_question_back(
         )
 
 
+@both_ways
 async def test_an_edit_takes_the_question_of_the_old_turn_away(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:

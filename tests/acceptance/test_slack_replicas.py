@@ -9,6 +9,7 @@ from engine.chat.view import ShownStatus
 from tests.acceptance.slack_house import (
     House,
     answers,
+    both_ways,
     chat_of,
     house,
     texts,
@@ -36,6 +37,7 @@ async def two(
         yield first, second
 
 
+@both_ways
 async def test_events_that_reach_both_replicas_are_one_command(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:
@@ -55,6 +57,7 @@ async def test_events_that_reach_both_replicas_are_one_command(
     assert len(links) == 2
 
 
+@both_ways
 async def test_a_button_is_answered_by_whichever_replica_hears_it(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:
@@ -101,6 +104,7 @@ async def test_stop_reaches_a_turn_on_another_replica(
             await model.streamed[0].left.wait()
 
 
+@both_ways
 async def test_a_reply_is_finished_by_another_replica_in_the_same_message(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:
@@ -118,6 +122,7 @@ async def test_a_reply_is_finished_by_another_replica_in_the_same_message(
         del chat_id
 
 
+@both_ways
 async def test_text_streams_from_the_replica_that_works_to_the_one_that_delivers(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:
@@ -135,6 +140,7 @@ async def test_text_streams_from_the_replica_that_works_to_the_one_that_delivers
             await until_says(slack, harbour, question, "One two three.")
 
 
+@both_ways
 async def test_a_replica_that_dies_in_mid_reply_leaves_one_complete_reply(
     slack: FakeSlack, model: FakeModel, database_url: str, redis_url: str
 ) -> None:

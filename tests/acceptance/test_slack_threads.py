@@ -8,6 +8,7 @@ from config.settings import BusyBehavior
 from engine.chat.commands import Archive
 from tests.acceptance.slack_house import (
     answers,
+    both_ways,
     chat_of,
     house,
     texts,
@@ -23,6 +24,7 @@ def asked(model: FakeModel) -> list[str]:
     return [request.last_text for request in model.streamed]
 
 
+@both_ways
 @pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_a_mention_is_answered_in_its_thread_and_replies_go_on(
     slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
@@ -53,6 +55,7 @@ async def test_a_message_is_acknowledged_by_a_reaction(
         await until_says(slack, harbour, question, "Hm.")
 
 
+@both_ways
 async def test_a_direct_message_is_answered_in_a_thread(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -135,6 +138,7 @@ async def test_the_reply_grows_in_one_message(
     assert last.blocks == []
 
 
+@both_ways
 async def test_text_typed_meanwhile_waits_its_turn(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -157,6 +161,7 @@ async def test_text_typed_meanwhile_waits_its_turn(
     assert asked(model) == ["Ada: one", "Ada: two", "Ada: three"]
 
 
+@both_ways
 async def test_text_typed_meanwhile_interrupts_where_that_is_wanted(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
@@ -294,6 +299,7 @@ async def test_a_slash_command_says_how_to_talk(
         assert "Mention me" in told.plain
 
 
+@both_ways
 async def test_many_threads_at_once_are_each_answered_once(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
