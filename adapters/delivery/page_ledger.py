@@ -7,7 +7,7 @@ next makes them final anyway. A refused write means that another replica has the
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -52,7 +52,7 @@ class PageLedger:
         return nonce_of(self._delivery.id, key, page)
 
     def attempted_at(self, key: ItemKey, page: int) -> datetime | None:
-        """When an earlier owner attempted the page; None where this one did, just now."""
+        """When the page was first attempted, by whoever it was; None where nobody has noted it."""
         return self._attempted_at.get((key, page))
 
     async def load(self) -> None:
@@ -69,6 +69,7 @@ class PageLedger:
         self, key: ItemKey, page: int, content_hash: str, *, is_streamed: bool = False
     ) -> None:
         """Note that the page is about to be posted. After this its fate is unknown."""
+        self._attempted_at.setdefault((key, page), datetime.now(UTC))
         await self._fenced(
             lambda: self._engine.receipts.put_attempt(
                 self._delivery.id,
