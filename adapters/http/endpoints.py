@@ -6,6 +6,7 @@ from adapters.http import actions, chat_stream, chats, messages, queue, titles, 
 from adapters.http.auth import TokenRole
 from adapters.http.call import Endpoint, Parameter
 from adapters.http.endpoints_many_chats import FILTER, MANY_CHATS
+from adapters.http.feedback import FEEDBACK_ENDPOINTS
 from adapters.http.file_endpoints import FILE_ENDPOINTS
 from adapters.http.provider_endpoints import PROVIDER_ENDPOINTS
 from adapters.http.queries import LIMIT_DEFAULT, LIMIT_MAX
@@ -289,5 +290,6 @@ ENDPOINTS: Final = (
         role=TokenRole.ADMIN,
     ),
     *SPENDING_ENDPOINTS,
+    *FEEDBACK_ENDPOINTS,
     *PROVIDER_ENDPOINTS,
 )

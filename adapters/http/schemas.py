@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adapters.http.auth import TokenRole
 from adapters.http.errors import ProblemCode
+from adapters.http.feedback_schemas import FEEDBACK_SCHEMAS
 from adapters.http.provider_schemas import PROVIDER_SCHEMAS
 from adapters.http.spending_schemas import LIMIT_FACTS, SPENDING_SCHEMAS
 from engine.chat.commands import BusyBehavior
@@ -90,6 +91,11 @@ _TOOL: Final = {
         "executor": {"enum": [Executor.CLIENT.value, Executor.PEOPLE.value]},
         "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
         "on_timeout": {"enum": ["continue", "error"]},
+        "answerers": {
+            "description": "Who of the people may answer: anyone (the default), asker, or a list of "
+            "asker, identities, group:NAME and usergroup:PLATFORM:INSTALLATION:ID.",
+            "oneOf": [{"type": "string"}, _array(_TEXT)],
+        },
     },
     "required": ["name"],
 }
@@ -258,6 +264,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         executor=_one_of(Executor),
         args=_TEXT,
         form=_nullable({"type": "object"}),
+        answerers=_nullable(_answer(asker=_FLAG, people=_array(_TEXT), groups=_array(_TEXT))),
+        asker=_nullable(_ref("Author")),
         state=_one_of(ActionState),
         answer={},
         answered_by=_nullable(_ref("Author")),
@@ -274,6 +282,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         archived=_FLAG,
         snapshot_version=_ID,
     ),
+    **FEEDBACK_SCHEMAS,
     **SPENDING_SCHEMAS,
     **PROVIDER_SCHEMAS,
     "StreamEvent": {

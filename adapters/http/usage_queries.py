@@ -40,14 +40,14 @@ class StatusQuery:
 def usage_query(pairs: Pairs) -> UsageQuery:
     """The report, all mistakes told."""
     mistakes = Mistakes()
-    given = _only(pairs, ("by", "since", "until", "format"), mistakes)
+    given = known_pairs(pairs, ("by", "since", "until", "format"), mistakes)
     by = given.get("by", UsageBy.USER.value)
     if by not in _BYS:
         mistakes.add("by", f"must be one of {', '.join(_BYS)}")
     kind = given.get("format")
     if kind not in (None, JSON, CSV):
         mistakes.add("format", "must be json or csv")
-    since, until = (_time(given.get(name), name, mistakes) for name in ("since", "until"))
+    since, until = (moment_of(given.get(name), name, mistakes) for name in ("since", "until"))
     if since and until and since > until:
         mistakes.add("since", "is after until")
     mistakes.raise_if_any()
@@ -57,7 +57,7 @@ def usage_query(pairs: Pairs) -> UsageQuery:
 def status_query(pairs: Pairs) -> StatusQuery:
     """The person and the channel."""
     mistakes = Mistakes()
-    given = _only(pairs, ("identity", "channel"), mistakes)
+    given = known_pairs(pairs, ("identity", "channel"), mistakes)
     mistakes.raise_if_any()
     return StatusQuery(identity=given.get("identity"), channel=given.get("channel"))
 
@@ -128,7 +128,8 @@ def subject_of(path: Mapping[str, str], scope: LimitSubject, part: str = "subjec
     return subject
 
 
-def _only(pairs: Pairs, known: Sequence[str], mistakes: Mistakes) -> dict[str, str]:
+def known_pairs(pairs: Pairs, known: Sequence[str], mistakes: Mistakes) -> dict[str, str]:
+    """The parameters that are known; what else there is, and what is given twice, is a mistake."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name not in known:
@@ -139,7 +140,7 @@ def _only(pairs: Pairs, known: Sequence[str], mistakes: Mistakes) -> dict[str, s
     return given
 
 
-def _time(text: str | None, name: str, mistakes: Mistakes) -> datetime | None:
+def moment_of(text: str | None, name: str, mistakes: Mistakes) -> datetime | None:
     """A moment, or the beginning of a day; without a zone of UTC."""
     if text is None:
         return None
