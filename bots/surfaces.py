@@ -13,6 +13,7 @@ from bots.errors import OperatorError
 from bots.lifecycle import Background
 from bots.replica import Replica
 from config.settings import Role, Settings
+from config.slack_apps import slack_apps
 
 
 def open_surfaces(
@@ -22,12 +23,16 @@ def open_surfaces(
     application: web.Application,
     *,
     is_demo: bool,
-) -> None:
-    """Add the routes of every role that is switched on, and start what listens by itself."""
+) -> SlackAdapter | None:
+    """Add the routes of every role that is switched on, and start what listens by itself.
+
+    Returns what serves Slack, for whoever asks how it is.
+    """
     if Role.API in settings.roles:
         _open_api(settings, replica, application, is_demo=is_demo)
     if Role.SLACK in settings.roles:
-        _open_slack(tasks, settings, replica, application)
+        return _open_slack(tasks, settings, replica, application)
+    return None
 
 
 def _open_api(
@@ -59,29 +64,39 @@ def _open_api(
 
 def _open_slack(
     tasks: Background, settings: Settings, replica: Replica, application: web.Application
-) -> None:
-    if settings.slack.bot_token is None:
-        raise OperatorError(
-            "the role slack is switched on, but there is no bot token",
-            mend="set SLACK_BOT_TOKEN, or leave slack out of the roles",
-        )
-    if settings.slack.app_token is None and settings.slack.signing_secret is None:
-        raise OperatorError(
-            "Slack has no way to reach us",
-            mend="set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)",
-        )
-    bot = _bot_names(settings)[0]
+) -> SlackAdapter:
+    bots_there = load_bots(settings.bots_dir)
+    names = _bot_names(settings)
+    apps = slack_apps(settings.slack)
+
+    def defaults_of(bot: str) -> ChatDefaults:
+        return ChatDefaults(bot=bot, suggested_prompts=bots_there[bot].file.suggested_prompts)
+
+    bots = {app: _bot_of(app, own.bot, names) for app, own in apps.items()}
     slack = SlackAdapter(
         replica.engine,
         settings.slack,
         settings.delivery,
-        defaults=ChatDefaults(bot=bot),
+        defaults=defaults_of(names[0]),
+        app_defaults={app: defaults_of(bot) for app, bot in bots.items()},
         notifications=settings.notifications,
         budget=replica.budget,
+        public_url=settings.server.public_url,
     )
     application.add_routes(slack.routes())
     tasks.start(slack.run(), name="slack")
     tasks.on_drain("slack", slack.drain)
+    return slack
+
+
+def _bot_of(app: str, wanted: str | None, names: list[str]) -> str:
+    if wanted is None:
+        return names[0]
+    if wanted not in names:
+        where = f"slack.apps.{app}.bot" if app else "slack.bot"
+        mend = f"choose one of {', '.join(names)}"
+        raise OperatorError(f"{where}: there is no bot {wanted}", mend=mend)
+    return wanted
 
 
 def _bot_names(settings: Settings) -> list[str]:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import click
 from aiohttp import web
 
+from adapters.slack.adapter import SlackAdapter
 from bots.embedded_database import database_address
 from bots.errors import OperatorError
 from bots.health import Check, health_routes
@@ -97,8 +98,9 @@ async def _serve(
     logging.getLogger().addHandler(handler)
     stack.callback(logging.getLogger().removeHandler, handler)
     application = web.Application(client_max_size=settings.server.body_max_bytes)
-    application.add_routes(health_routes(_checks(replica), metrics))
-    open_surfaces(tasks, settings, replica, application, is_demo=is_demo)
+    slack = open_surfaces(tasks, settings, replica, application, is_demo=is_demo)
+    checks, notes = _checks(replica, slack)
+    application.add_routes(health_routes(checks, metrics, notes=notes))
     await _listen(stack, tasks, settings, application, is_demo=is_demo)
 
 
@@ -133,7 +135,11 @@ def _host_for_people(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _checks(replica: Replica) -> dict[str, Check]:
+def _checks(
+    replica: Replica, slack: SlackAdapter | None
+) -> tuple[dict[str, Check], dict[str, Check]]:
+    """What must be right for this process to be ready, and what is only told."""
+
     async def database() -> str | None:
         try:
             async with asyncio.timeout(5):
@@ -142,7 +148,16 @@ def _checks(replica: Replica) -> dict[str, Check]:
             return str(error) or "no answer"
         return None
 
-    return {"database": database}
+    if slack is None:
+        return {"database": database}, {}
+
+    async def slack_trouble() -> str | None:
+        return slack.trouble
+
+    async def slack_weakness() -> str | None:
+        return slack.weakness
+
+    return {"database": database, "slack": slack_trouble}, {"slack": slack_weakness}
 
 
 def _metrics(replica: Replica) -> Metrics:

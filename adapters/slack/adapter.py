@@ -1,6 +1,8 @@
 """Slack as one part of a process: hears, answers and delivers for all its apps until it is drained."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import aiohttp
 from aiohttp import web
@@ -9,6 +11,7 @@ from adapters.contract import ChatDefaults
 from adapters.delivery.call_times import CallTimes
 from adapters.delivery.notification_pump import NotificationPump
 from adapters.delivery.pump import DeliveryPump
+from adapters.slack.agent_view import AgentStatus
 from adapters.slack.app import SlackApp
 from adapters.slack.courtesy import Courtesies
 from adapters.slack.desk import House
@@ -20,18 +23,21 @@ from adapters.slack.limits import RATES
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
 from adapters.slack.questions import MayAnswer, anybody_may_answer
+from adapters.slack.status_board import Sign, StatusBoard
 from adapters.slack.streams import SlackStreams
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import AllWorkspaces
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
+from config.slack_agent_settings import AgentView
+from config.slack_apps import slack_apps
 from engine.api import Engine
 from engine.budgets.budget import Budget
 from engine.budgets.memory_budget import MemoryBudget
 
 
 class SlackAdapter:
-    """Serves the app of the settings.
+    """Serves the apps of the settings, each for itself: one that is broken stops no other.
 
     `run` runs until `drain`; `routes` are for the web server and answer 503 until Slack has told who
     we are.
@@ -44,16 +50,31 @@ class SlackAdapter:
         delivery: DeliverySettings,
         *,
         defaults: ChatDefaults | None = None,
+        app_defaults: Mapping[str, ChatDefaults] = MappingProxyType({}),
         may_answer: MayAnswer = anybody_may_answer,
         notifications: NotificationsSettings | None = None,
         budget: Budget | None = None,
+        public_url: str | None = None,
     ) -> None:
+        """`app_defaults`: of apps that begin chats otherwise. `public_url`: where people reach us."""
+        defaults = defaults or ChatDefaults()
         self._engine = engine
         self._settings = settings
         self._delivery = delivery
         self._notifications = notifications or NotificationsSettings()
-        self._apps = (SlackApp(settings),)
-        self._workspaces = AllWorkspaces()
+        self._app_defaults = app_defaults
+        self._apps = tuple(
+            SlackApp(
+                engine,
+                settings,
+                own,
+                name=name,
+                bot=app_defaults.get(name, defaults).bot,
+                public_url=public_url,
+            )
+            for name, own in slack_apps(settings).items()
+        )
+        self._workspaces = AllWorkspaces(app.name for app in self._apps)
         self._times = CallTimes(
             budget or MemoryBudget(),
             platform=PLATFORM,
@@ -63,11 +84,12 @@ class SlackAdapter:
         self._house = House(
             engine=engine,
             settings=settings,
-            defaults=defaults or ChatDefaults(),
+            defaults=defaults,
             may_answer=may_answer,
             spawn=self._courtesies.spawn,
             times=self._times,
         )
+        self._board = StatusBoard(self._workspaces, _signs(engine, settings))
         self._pump: DeliveryPump | None = None
         self._ready = asyncio.Event()
         self._draining = asyncio.Event()
@@ -79,6 +101,19 @@ class SlackAdapter:
     def is_connected(self) -> bool:
         """Whether Slack can reach every app, as far as we can tell."""
         return all(app.is_connected for app in self._apps)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nobody can be served, if so: no app works, or one was not heard of at all yet."""
+        works = any(app.trouble is None for app in self._apps)
+        if works and not any(app.is_pending for app in self._apps):
+            return None
+        return _listed({_name_of(app): app.trouble for app in self._apps if app.trouble})
+
+    @property
+    def weakness(self) -> str | None:
+        """What is wrong with single apps: they do not work, or Slack cannot reach them."""
+        return _listed({_name_of(app): why for app in self._apps if (why := _trouble_of(app))})
 
     @property
     def deliveries_held(self) -> int:
@@ -122,17 +157,48 @@ class SlackAdapter:
             await self._task
 
     async def _run(self, session: aiohttp.ClientSession) -> None:
-        if not await self._open_apps(session):
-            return
+        async with asyncio.TaskGroup() as tasks:
+            for app in self._apps:
+                forms = FormDesk(self._engine, self._house.may_answer)
+                serving = app.serve(
+                    self._workspaces,
+                    session,
+                    self._draining,
+                    forms=forms,
+                    spawn=self._courtesies.spawn,
+                )
+                tasks.create_task(serving, name=f"slack app {app.name}".rstrip())
+            if await self._is_any_open():
+                await self._serve(*self._parts())
+
+    async def _is_any_open(self) -> bool:
+        """Return once any app takes deliveries. False when drained before."""
+        waiting = [
+            asyncio.create_task(event.wait())
+            for event in (self._draining, *(app.opened for app in self._apps))
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        return any(app.opened.is_set() for app in self._apps)
+
+    def _parts(self) -> tuple[InboxWorker, DeliveryPump, NotificationPump]:
         surface = SlackSurface(
             self._workspaces,
             edit_interval_ms_min=self._settings.edit_interval_ms_min,
             streaming=SlackStreams(self._workspaces, self._settings),
         )
         pump = self._pump = DeliveryPump(
-            self._engine, surface, MrkdwnRenderer(), self._delivery, times=self._times
+            self._engine,
+            surface,
+            MrkdwnRenderer(),
+            self._delivery,
+            times=self._times,
+            on_status=self._board.show,
         )
-        intents = IntentHandler(self._house, self._workspaces)
+        intents = IntentHandler(self._house, self._workspaces, defaults=self._app_defaults)
         worker = InboxWorker(self._engine, intents, self._delivery)
         notices = NotificationPump(
             self._engine,
@@ -140,29 +206,13 @@ class SlackAdapter:
             self._delivery,
             poll_seconds=self._notifications.poll_seconds,
         )
-        await self._run_parts(worker, pump, notices)
-
-    async def _open_apps(self, session: aiohttp.ClientSession) -> bool:
-        """Open every app. False when drained before Slack has told who we are."""
-        for app in self._apps:
-            workspaces = await app.find_workspaces(session, self._draining)
-            if workspaces is None:
-                return False
-            self._workspaces.add(app.name, workspaces)
-            app.open(
-                self._engine,
-                workspaces,
-                session,
-                forms=FormDesk(self._engine, self._house.may_answer),
-                spawn=self._courtesies.spawn,
-            )
-        return True
+        return worker, pump, notices
 
     def _close_apps(self) -> None:
         for app in self._apps:
             app.close()
 
-    async def _run_parts(
+    async def _serve(
         self, worker: InboxWorker, pump: DeliveryPump, notices: NotificationPump
     ) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -170,24 +220,43 @@ class SlackAdapter:
             noticing = tasks.create_task(notices.run(), name="slack notices")
             working = tasks.create_task(worker.run(), name="slack inbox")
             pumping = tasks.create_task(pump.run(), name="slack pump")
-            sockets = [app.sockets for app in self._apps if app.sockets is not None]
-            listening = [tasks.create_task(s.run(), name="slack sockets") for s in sockets]
             waiting = tasks.create_task(self._tell_when_connected())
             await self._draining.wait()
             self._close_apps()
-            for listener in (*listening, waiting):
-                listener.cancel()
+            waiting.cancel()
             worker.drain()
             await working
             pump.drain()
             notices.drain()
             await pumping
             await noticing
+            await self._board.close()
             await self._courtesies.close()
             pacing.cancel()
 
     async def _tell_when_connected(self) -> None:
         for app in self._apps:
+            await app.opened.wait()
             if app.sockets is not None:
                 await app.sockets.first_connected.wait()
         self._ready.set()
+
+
+def _signs(engine: Engine, settings: SlackSettings) -> list[Sign]:
+    """What shows beside replies how threads are getting on."""
+    is_off = settings.agent_view is AgentView.OFF
+    return [] if is_off else [AgentStatus(engine, settings.agent_view)]
+
+
+def _listed(troubles: Mapping[str, str]) -> str | None:
+    return "; ".join(f"{name}: {why}" for name, why in troubles.items()) or None
+
+
+def _trouble_of(app: SlackApp) -> str | None:
+    if app.trouble is None and not app.is_connected:
+        return "no socket is open"
+    return app.trouble
+
+
+def _name_of(app: SlackApp) -> str:
+    return f"app {app.name}" if app.name else "the app without a name"

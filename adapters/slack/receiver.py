@@ -21,6 +21,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.errors import SurfaceError
 from adapters.slack.buttons import OpenPressed, origin_of_form, place_of_press, press_of
 from adapters.slack.client import sdk_logger
 from adapters.slack.courtesy import Spawn
@@ -28,7 +29,7 @@ from adapters.slack.forms import FormDesk
 from adapters.slack.identity import PLATFORM
 from adapters.slack.in_order import InOrder
 from adapters.slack.intake import Dropped, Kept, intake
-from adapters.slack.wire import Json, text_at
+from adapters.slack.wire import Json, object_at, text_at
 from adapters.slack.workspaces import Workspace, Workspaces
 from engine.api import Engine, InboxEvent, StoreUnavailable
 
@@ -37,7 +38,6 @@ logger = logging.getLogger(__name__)
 STORE_SECONDS_MAX = 2.5
 """Slack takes silence for failure after three seconds; so do we, a little earlier."""
 EVENTS_PATH = "/slack/events"
-_INSTALLATION_ENDED = ("tokens_revoked", "app_uninstalled")
 _COMMAND_ANSWER = "Mention me in a channel, or write me a direct message."
 
 
@@ -88,7 +88,7 @@ class SlackReceiver:
         try:
             async with asyncio.timeout(STORE_SECONDS_MAX):
                 return await self._take(kind, body)
-        except (StoreUnavailable, TimeoutError):
+        except (StoreUnavailable, SurfaceError, TimeoutError):
             logger.warning("not stored", extra={"action": "slack_event_not_stored", "kind": kind})
             return BoltResponse(status=503, body="")
 
@@ -109,6 +109,8 @@ class SlackReceiver:
                 return BoltResponse(status=200, body=refusal)
         if kind == "block_suggestion":
             return BoltResponse(status=200, body={"options": []})
+        if _tells_of_end(body):
+            self._workspaces.told_of_end(body)
         await self._store(workspace, body)
         return BoltResponse(status=200, body="")
 
@@ -119,12 +121,21 @@ class SlackReceiver:
         ):
             case Dropped(reason=reason):
                 logger.debug("dropped", extra={"action": "slack_event_dropped", "reason": reason})
-                if text_at(body, "event", "type") in _INSTALLATION_ENDED:
-                    logger.error("installation ended", extra={"action": "slack_installation_ended"})
             case Kept() as kept:
                 # Bolt and the SDK serve deliveries side by side, however they came.
                 async with self._in_order.turn(f"{identity.installation}:{kept.thread_key}"):
                     await self._engine.receive(_event_of(kept, identity.installation, body))
+
+
+def _tells_of_end(body: Json) -> bool:
+    """Whether our bot's token may be gone. Tokens of persons are none of ours."""
+    match text_at(body, "event", "type"):
+        case "app_uninstalled":
+            return True
+        case "tokens_revoked":
+            return bool(object_at(body, "event", "tokens").get("bot"))
+        case _:
+            return False
 
 
 def _event_of(kept: Kept, installation: str, body: Json) -> InboxEvent:
@@ -165,13 +176,20 @@ class _StoreFirst(AsyncMiddleware):
 class HttpDoor:
     """The route that Slack posts to. Nothing unsigned gets past it, whatever it holds."""
 
-    def __init__(self, signing_secret: str, receiver: Callable[[], SlackReceiver | None]) -> None:
+    def __init__(
+        self,
+        signing_secret: str,
+        receiver: Callable[[], SlackReceiver | None],
+        *,
+        path: str = EVENTS_PATH,
+    ) -> None:
         self._verifier = SignatureVerifier(signing_secret)
         self._receiver = receiver
+        self._path = path
 
     def routes(self) -> list[web.RouteDef]:
         """For the one web server."""
-        return [web.post(EVENTS_PATH, self.serve)]
+        return [web.post(self._path, self.serve)]
 
     async def serve(self, request: web.Request) -> web.Response:
         """200 once stored, 401 unsigned, 400 unreadable, 503 when it must be sent again."""

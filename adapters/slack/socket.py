@@ -17,7 +17,7 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.client import sdk_logger
+from adapters.slack.client import error_of, sdk_logger
 from adapters.slack.wire import text_at
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Socket:
                 await self._client.connect()  # type: ignore[no-untyped-call]
                 parting = await self._client.first_word()
         except SlackApiError as error:
-            raise await self._not_opened(str(error.response.get("error") or "http")) from error
+            raise await self._not_opened(error_of(error).code) from error
         except (SlackClientError, OSError, ValueError, KeyError) as error:
             raise await self._not_opened(type(error).__name__) from error
         except BaseException:

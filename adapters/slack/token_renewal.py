@@ -33,12 +33,9 @@ REFUSED_SECONDS: Final = 3600.0
 class TokenRenewal:
     """Renews for the apps of this process. `run` runs until drained."""
 
-    def __init__(
-        self, engine: Engine, apps: Mapping[str, SlackOAuth], *, look_seconds: float = LOOK_SECONDS
-    ) -> None:
+    def __init__(self, engine: Engine, apps: Mapping[str, SlackOAuth]) -> None:
         self._engine = engine
         self._apps = apps
-        self._look_seconds = look_seconds
 
     async def run(self, draining: asyncio.Event) -> None:
         """Renew what is due, now and then. What was begun is finished."""
@@ -49,7 +46,7 @@ class TokenRenewal:
                 extra = {"action": "slack_tokens_not_looked_at", "code": type(error).__name__}
                 logger.warning("tokens not looked at", extra=extra)
             try:
-                async with asyncio.timeout(self._look_seconds):
+                async with asyncio.timeout(LOOK_SECONDS):
                     await draining.wait()
             except TimeoutError:
                 continue

@@ -4,17 +4,21 @@ Several apps may be served side by side, and each of them in several workspaces.
 app it is for by the door that it came through; what goes out says it by its installation.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.errors import Denied
+from adapters.errors import Denied, Unavailable
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import SlackIdentity, app_of
 from adapters.slack.people import People
 from adapters.slack.wire import Json
 
+logger = logging.getLogger(__name__)
+
 NOT_INSTALLED = "not_installed"
+NOT_IDENTIFIED = "not_identified"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,10 @@ class Workspaces(Protocol):
         """The installation that a delivery of Slack's is for; None where there is none."""
         ...
 
+    def told_of_end(self, body: Json) -> None:
+        """A delivery says that an installation, or its token, is over."""
+        ...
+
 
 class OneWorkspace:
     """An app that has a bot token of its own: whatever comes is for the workspace of that token."""
@@ -60,11 +68,20 @@ class OneWorkspace:
         """That workspace."""
         return self._workspace
 
+    def told_of_end(self, body: Json) -> None:  # noqa: ARG002 - see Workspaces
+        """Nothing goes on until somebody sets another token."""
+        extra = {
+            "action": "slack_installation_ended",
+            "installation": self._workspace.identity.installation,
+        }
+        logger.error("installation ended", extra=extra)
+
 
 class AllWorkspaces:
-    """The installations of all apps of the process."""
+    """The installations of all apps of the process. `expected`: those that may come yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: Iterable[str] = ()) -> None:
+        self._expected = frozenset(expected)
         self._apps: dict[str, Workspaces] = {}
 
     @property
@@ -77,8 +94,13 @@ class AllWorkspaces:
         self._apps[app] = workspaces
 
     async def find(self, installation: str) -> Workspace:
-        """The installation with this key. Raises Denied where there is none, or no longer."""
+        """The installation with this key. Raises Denied where there is none, or no longer.
+
+        Raises Unavailable while Slack has not told who its app is.
+        """
         app = self._apps.get(app_of(installation))
+        if app is None and app_of(installation) in self._expected:
+            raise Unavailable(NOT_IDENTIFIED, outcome_unknown=False)
         workspace = None if app is None else await app.find(installation)
         if workspace is None:
             raise Denied(NOT_INSTALLED)

@@ -49,6 +49,8 @@ class Announcer:
         self.mention_on_edit = False
         self.unsubscribed: set[str] = set()
         self.deliveries: list[Delivery] = []
+        # Those of other apps, which hear of the same changes as far as their bots may.
+        self.others: list[Announcer] = []
         self._clock = clock
         self._world = world
         self._sockets = sockets
@@ -57,6 +59,8 @@ class Announcer:
 
     def posted(self, workspace: Workspace, message: Message) -> None:
         """A new message: `message`, and `app_mention` when it names the bot in a channel."""
+        for other in self.others:
+            other.posted(workspace, message)
         channel = workspace.channels[message.channel_id]
         if not _hears(workspace, channel):
             return
@@ -70,6 +74,8 @@ class Announcer:
 
     def changed(self, workspace: Workspace, message: Message, previous: Message) -> None:
         """An edit by anyone, the app included, or by the platform."""
+        for other in self.others:
+            other.changed(workspace, message, previous)
         channel = workspace.channels[message.channel_id]
         if not _hears(workspace, channel):
             return
@@ -95,6 +101,8 @@ class Announcer:
             self.event(workspace, _mention_event(event) | {"edited": _edited(message)})
 
     def deleted(self, workspace: Workspace, message: Message) -> None:
+        for other in self.others:
+            other.deleted(workspace, message)
         channel = workspace.channels[message.channel_id]
         if not _hears(workspace, channel):
             return
@@ -118,6 +126,8 @@ class Announcer:
         self, workspace: Workspace, kind: str, message: Message, *, user_id: str, name: str
     ) -> None:
         """`kind` is reaction_added or reaction_removed."""
+        for other in self.others:
+            other.reaction(workspace, kind, message, user_id=user_id, name=name)
         channel = workspace.channels[message.channel_id]
         if not _hears(workspace, channel):
             return

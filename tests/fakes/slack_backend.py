@@ -11,6 +11,7 @@ from tests.fakes.slack_clock import SlackClock
 from tests.fakes.slack_content import Content
 from tests.fakes.slack_deliveries import Background
 from tests.fakes.slack_http_events import HttpEvents
+from tests.fakes.slack_oauth import OAuth
 from tests.fakes.slack_rates import Faults, RateLimits
 from tests.fakes.slack_shapes import TOMBSTONE_TEXT
 from tests.fakes.slack_sockets import Sockets
@@ -47,7 +48,10 @@ class Backend:
         self.accepts_orphan_replies = False
         self.revoked_tokens: set[str] = set()
         self.calls: list[Call] = []
+        # Those of other apps, by their app-level tokens.
+        self.other_sockets: dict[str, Sockets] = {}
         self.world = World(clock)
+        self.oauth = OAuth(self.world, clock, self.revoked_tokens)
         self.background = Background()
         self.faults = Faults()
         self.rates = RateLimits(

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tests.fakes import slack_methods_chat as chat
 from tests.fakes import slack_methods_lookup as lookup
+from tests.fakes import slack_methods_oauth as oauth
 from tests.fakes import slack_methods_streams as streams
 from tests.fakes import slack_methods_views as views
 from tests.fakes.slack_backend import Backend
@@ -45,12 +46,13 @@ def _auth_test(_backend: Backend, call: Call) -> Json:
         "team_id": team.id,
         "user_id": bot.user_id,
         "bot_id": bot.bot_id,
-        "is_enterprise_install": False,
+        "is_enterprise_install": team.is_org_install,
     }
 
 
-def _open_connection(backend: Backend, _call: Call) -> Json:
-    return {"url": backend.sockets.open_link(backend.origin)}
+def _open_connection(backend: Backend, call: Call) -> Json:
+    sockets = backend.other_sockets.get(call.token or "", backend.sockets)
+    return {"url": sockets.open_link(backend.origin)}
 
 
 def _export_manifest(backend: Backend, call: Call) -> Json:
@@ -62,6 +64,8 @@ def _export_manifest(backend: Backend, call: Call) -> Json:
 HANDLERS: dict[str, Method] = {
     "api.test": _api_test,
     "auth.test": _auth_test,
+    "auth.revoke": oauth.revoke,
+    "oauth.v2.access": oauth.access,
     "apps.connections.open": _open_connection,
     "apps.manifest.export": _export_manifest,
     "chat.postMessage": chat.post_message,
@@ -139,7 +143,7 @@ def _authenticate(backend: Backend, call: Call) -> None:
     if call.token in backend.revoked_tokens:
         raise SlackError("token_revoked")
     if rule.token is TokenKind.APP:
-        if call.token != backend.app_token:
+        if call.token != backend.app_token and call.token not in backend.other_sockets:
             known = backend.world.install_for(call.token) is not None
             raise SlackError("not_allowed_token_type" if known else "invalid_auth")
         return
@@ -149,10 +153,14 @@ def _authenticate(backend: Backend, call: Call) -> None:
         return
     if call.token in (backend.app_token, backend.config_token):
         raise SlackError("not_allowed_token_type")
-    found = backend.world.install_for(call.token)
-    if found is None:
+    if (grant := backend.oauth.install_for(call.token)) is not None:
+        if backend.oauth.is_expired(grant):
+            raise SlackError("token_expired")
+        call.workspace, call.bot = grant.workspace, grant.bot
+    elif (found := backend.world.install_for(call.token)) is not None:
+        call.workspace, call.bot = found
+    else:
         raise SlackError("invalid_auth")
-    call.workspace, call.bot = found
     if rule.scope is not None:
         call.needs(rule.scope)
 

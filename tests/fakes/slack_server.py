@@ -19,10 +19,12 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from tests.fakes.slack_announce import Announcer, EventMode
+from tests.fakes.slack_apps import FakeApp
 from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_clock import SlackClock
 from tests.fakes.slack_deliveries import Delivery, DeliveryKind
 from tests.fakes.slack_methods import answer
+from tests.fakes.slack_oauth import OAuthClient
 from tests.fakes.slack_people import OtherBot, Person
 from tests.fakes.slack_rates import Fault
 from tests.fakes.slack_responses import answer_response_url
@@ -46,6 +48,8 @@ APP_TOKEN = "xapp-harbour-1"
 SIGNING_SECRET = "harbour-signing-secret"
 FILE_DOWNLOAD = "file download"
 """What getting a file's bytes is called among the calls, and to `fail_next`."""
+CLIENT_ID = "11.22"
+CLIENT_SECRET = "harbour-client-secret"
 LOGIN_PAGE = "<!DOCTYPE html><html><head><title>Slack: log in</title></head></html>"
 
 
@@ -63,6 +67,15 @@ class FakeSlack:
         self.app_token = backend.app_token
         self.config_token = backend.config_token
         self.signing_secret = backend.http.signing_secret
+        self.oauth = backend.oauth
+        self.client = OAuthClient(
+            client_id=CLIENT_ID,
+            client_secret=CLIENT_SECRET,
+            app_id=backend.app_id,
+            bot_of=lambda workspace: workspace.bot,
+        )
+        backend.oauth.clients[CLIENT_ID] = self.client
+        self._apps: list[FakeApp] = []
 
     @staticmethod
     @asynccontextmanager
@@ -96,8 +109,12 @@ class FakeSlack:
             yield slack
         finally:
             backend.faults.clear()
-            backend.sockets.drop()
-            await backend.http.close()
+            for sockets, http in (
+                (backend.sockets, backend.http),
+                *((app.sockets, app.http) for app in slack._apps),
+            ):
+                sockets.drop()
+                await http.close()
             await runner.cleanup()
             await backend.background.close()
 
@@ -142,6 +159,25 @@ class FakeSlack:
         )
         self._teams[team_id] = Team(self._backend, workspace)
         return self._teams[team_id]
+
+    def add_app(self, name: str) -> FakeApp:
+        """Another app under test, beside the first; install it in workspaces."""
+        app = FakeApp(self._backend, name)
+        self._apps.append(app)
+        self._backend.other_sockets[app.app_token] = app.sockets
+        return app
+
+    def uninstall(self, team: Team, *, tells: bool = True) -> None:
+        """Its people take the app away: its tokens are dead, and it is told so, unless that gets lost."""
+        self.oauth.kill(self.client, team.workspace)
+        bot = team.bot.user_id
+        for event in (
+            {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}},
+            {"type": "app_uninstalled"},
+        ):
+            if tells:
+                self._backend.announcer.event(team.workspace, event)
+        self.touch()
 
     def user(self, name: str) -> Person:
         return self.team.user(name)
@@ -296,13 +332,19 @@ class FakeSlack:
     def _application(self) -> web.Application:
         app = web.Application(client_max_size=8 * 1024 * 1024)
         app.router.add_route("*", "/api/{method}", self._serve_method)
-        app.router.add_get("/link/", self._backend.sockets.serve)
+        app.router.add_get("/link/", self._serve_link)
+        app.router.add_get("/oauth/v2/authorize", self.oauth.ask)
         app.router.add_post("/response/{rest:.+}", self._serve_response_url)
         app.router.add_get("/{kind:files-pri|files-pri-download}/{key}/{name}", self._serve_file)
         return app
 
     async def _serve_method(self, request: web.Request) -> web.StreamResponse:
         return await answer(self._backend, request)
+
+    async def _serve_link(self, request: web.Request) -> web.StreamResponse:
+        wanted = request.query.get("app_id")
+        sockets = next((app.sockets for app in self._apps if app.app_id == wanted), self.sockets)
+        return await sockets.serve(request)
 
     async def _serve_response_url(self, request: web.Request) -> web.StreamResponse:
         return await answer_response_url(self._backend, request)

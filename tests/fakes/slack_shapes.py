@@ -262,11 +262,11 @@ def event_envelope(workspace: Workspace, event: Json, *, event_id: str, event_ti
         "event_time": event_time,
         "authorizations": [
             {
-                "enterprise_id": None,
-                "team_id": workspace.id,
+                "enterprise_id": workspace.enterprise_id,
+                "team_id": None if workspace.is_org_install else workspace.id,
                 "user_id": workspace.bot.user_id,
                 "is_bot": True,
-                "is_enterprise_install": False,
+                "is_enterprise_install": workspace.is_org_install,
             }
         ],
         "is_ext_shared_channel": channel is not None and channel.is_ext_shared,
@@ -287,7 +287,9 @@ def interaction(workspace: Workspace, account: Account, kind: str, trigger_id: s
         "api_app_id": workspace.bot.app_id,
         "token": VERIFICATION_TOKEN,
         "trigger_id": trigger_id,
-        "team": {"id": workspace.id, "domain": workspace.domain},
-        "enterprise": None,
-        "is_enterprise_install": False,
+        "team": None
+        if workspace.is_org_install
+        else {"id": workspace.id, "domain": workspace.domain},
+        "enterprise": {"id": workspace.enterprise_id} if workspace.enterprise_id else None,
+        "is_enterprise_install": workspace.is_org_install,
     }

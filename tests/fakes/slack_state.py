@@ -230,6 +230,9 @@ class Workspace:
     domain: str
     name: str
     bot: BotInstall
+    # The organization it belongs to, and whether that has installed the app as a whole.
+    enterprise_id: str | None = None
+    is_org_install: bool = False
     accounts: dict[str, Account] = field(default_factory=dict)
     bots: dict[str, BotInstall] = field(default_factory=dict)
     channels: dict[str, Channel] = field(default_factory=dict)
@@ -309,10 +312,10 @@ class World:
         self._admit_bot(workspace, placeholder)
         return workspace
 
-    def add_bot(self, workspace: Workspace, name: str) -> BotInstall:
+    def add_bot(self, workspace: Workspace, name: str, *, app_id: str | None = None) -> BotInstall:
         """Another app's bot in this workspace, with a token of its own."""
         bot = BotInstall(
-            app_id=self.new_id("A"),
+            app_id=app_id or self.new_id("A"),
             bot_id=self.new_id("B"),
             user_id=self.new_id("U"),
             name=name,

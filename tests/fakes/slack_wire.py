@@ -55,6 +55,8 @@ def _json(scope: str | None, tier: int | None, *required: str) -> MethodRule:
 METHODS: dict[str, MethodRule] = {
     "api.test": MethodRule(form=WireForm.QUERY, token=TokenKind.NONE),
     "auth.test": _query(None, None),
+    "auth.revoke": _read(None, 3),
+    "oauth.v2.access": MethodRule(form=WireForm.QUERY, tier=4, token=TokenKind.NONE),
     "apps.connections.open": MethodRule(form=WireForm.QUERY, tier=3, token=TokenKind.APP),
     "apps.manifest.export": MethodRule(
         form=WireForm.QUERY, tier=3, token=TokenKind.CONFIG, required=("app_id",)
