@@ -8,7 +8,7 @@ from adapters.slack.gathering import Gathered, Gathering, active_thread
 from adapters.slack.identity import PLATFORM, is_app
 from adapters.slack.revising import Revising
 from adapters.slack.translate import Edit, StartOrSend
-from engine.api import Created
+from engine.api import Applied, Created
 from engine.chat.commands import BusyBehavior, CreateChat, SendMessage, ThreadBinding
 from engine.chat.content import Author, Role
 from engine.chat.decision import Effect, Refusal
@@ -46,8 +46,7 @@ class Conversation:
         if said.files and await self._revising.add_files(binding.chat_id, said, author):
             return
         gathered = await self._gathering.gather(said, author, binding)
-        await self._send(binding.chat_id, said, author, gathered)
-        if gathered.is_whole:
+        if await self._send(binding.chat_id, said, author, gathered) and gathered.is_whole:
             await self._desk.engine.bindings.set_last_seen(binding.id, said.message_ts)
 
     async def edit(self, edit: Edit, author: Author) -> None:
@@ -86,15 +85,16 @@ class Conversation:
         if isinstance(created, Created):
             self._desk.acknowledge(said.channel, said.message_ts)
             await self._gathering.tell_missed(said, gathered)
-        else:
-            await self._send(created.chat_id, said, author, gathered)
+        elif not await self._send(created.chat_id, said, author, gathered):
+            return
         binding = await self._desk.binding(said.channel, said.thread)
         if binding is not None and gathered.is_whole:
             await self._desk.engine.bindings.set_last_seen(binding.id, said.message_ts)
 
     async def _send(
         self, chat_id: ChatId, said: StartOrSend, author: Author, gathered: Gathered
-    ) -> None:
+    ) -> bool:
+        """Send it; whether the chat has it now."""
         outcome = await self._desk.submit(
             chat_id,
             SendMessage(
@@ -109,6 +109,7 @@ class Conversation:
         elif outcome is not None and outcome.effect is not Effect.DUPLICATE:
             self._desk.acknowledge(said.channel, said.message_ts)
             await self._gathering.tell_missed(said, gathered)
+        return isinstance(outcome, Applied)
 
     async def _is_endless(self, chat_id: ChatId) -> bool:
         """Whether apps have talked here long enough without a person."""

