@@ -170,7 +170,9 @@ def test_every_recording_is_in_the_index() -> None:
 
 
 def test_every_handling_of_the_index_is_tested_here() -> None:
-    tested = {one.name for group in (MENTIONS, MESSAGES, FILES, SILENT, COMMANDS) for one in group}
+    tested = {
+        one.name for group in (MENTIONS, MESSAGES, FILES, SILENT, COMMANDS, VIEWS) for one in group
+    }
     assert tested == {one.name for one in recordings()}
 
 
@@ -178,12 +180,12 @@ MENTIONS = of("one command; strip leading mention")
 MESSAGES = of("one command if im or subscribed thread")
 FILES = of("one command (files attached)")
 COMMANDS = of("form body")
+VIEWS = of("set prompts/status")
 SILENT = tuple(
     one
     for handling in (
         "no command (reaction handler only)",
         "200; no command",
-        "set prompts/status",
         "drop installation/tokens",
         "do not crash",
         "ack < 3 s; map action",
@@ -261,6 +263,15 @@ async def test_what_asks_for_nothing_is_acknowledged_and_forgotten(
     assert status == 200
     assert text in ("", '{"options": []}')
     assert await door.stored() == ()
+
+
+@each(*VIEWS)
+async def test_what_is_about_the_agent_view_is_no_message(door: Door, recording: Recording) -> None:
+    """D10"""
+    assert await door.deliver(recording) == (200, "")
+    for event in await door.stored():
+        assert event.event.kind == EventKind.VIEW
+        assert not isinstance(intent_of(recording, event), StartOrSend)
 
 
 @each(*COMMANDS)
