@@ -50,10 +50,15 @@ def entered(element: Json, value: object) -> Json:
     state: Json = {"type": kind}
     if kind in _TEXT_TYPES:
         return state | {"value": None if value is None else str(value)}
-    if kind in ("static_select", "radio_buttons", "external_select", "overflow"):
+    if kind == "external_select":
+        return state | {"selected_option": _found(element, value)}
+    if kind == "multi_external_select":
+        several = value if isinstance(value, (list, tuple)) else [value]
+        return state | {"selected_options": [_found(element, v) for v in several if v is not None]}
+    if kind in ("static_select", "radio_buttons", "overflow"):
         chosen = None if value is None else pick_option(element, str(value))
         return state | {"selected_option": chosen}
-    if kind in ("multi_static_select", "checkboxes", "multi_external_select"):
+    if kind in ("multi_static_select", "checkboxes"):
         return state | {"selected_options": [pick_option(element, v) for v in _several(value)]}
     if kind in _DATE_FIELDS:
         return state | {_DATE_FIELDS[kind]: value}
@@ -61,6 +66,13 @@ def entered(element: Json, value: object) -> Json:
         many = kind.startswith("multi_")
         return state | {_ENTITY_SELECTS[kind]: _several(value) if many else value}
     raise NotShownError(f"a person cannot enter anything in {kind}")
+
+
+def _found(element: Json, value: object) -> Json | None:
+    """An option that a search brought; nobody can choose what they do not see."""
+    if value is not None and not isinstance(value, dict):
+        raise NotShownError(f"{value!r} must be searched for in {element['action_id']}")
+    return value
 
 
 def initial(element: Json) -> Json:

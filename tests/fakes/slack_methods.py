@@ -11,6 +11,7 @@ from tests.fakes import slack_methods_chat as chat
 from tests.fakes import slack_methods_lookup as lookup
 from tests.fakes import slack_methods_oauth as oauth
 from tests.fakes import slack_methods_streams as streams
+from tests.fakes import slack_methods_usergroups as usergroups
 from tests.fakes import slack_methods_views as views
 from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_rates import Fault
@@ -89,6 +90,8 @@ HANDLERS: dict[str, Method] = {
     "users.info": lookup.user_info,
     "users.list": lookup.list_users,
     "users.lookupByEmail": lookup.user_by_email,
+    "usergroups.list": usergroups.list_groups,
+    "usergroups.users.list": usergroups.list_users,
     "bots.info": lookup.bot_info,
     "team.info": lookup.team_info,
     "files.info": lookup.file_info,

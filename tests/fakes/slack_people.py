@@ -8,9 +8,10 @@ from typing import Any
 from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_content import Content
 from tests.fakes.slack_deliveries import Delivery, DeliveryKind
-from tests.fakes.slack_forms import entered, fill_form, pick_option
+from tests.fakes.slack_forms import entered, fill_form
 from tests.fakes.slack_forwards import forwarded
 from tests.fakes.slack_responses import apply_submission, respond
+from tests.fakes.slack_searching import find_options
 from tests.fakes.slack_shapes import interaction, message_json, view_json
 from tests.fakes.slack_shown import Control, NotShownError, ShownMessage, shown_message
 from tests.fakes.slack_state import (
@@ -117,15 +118,13 @@ class Person:
         return await self._act(shown, control, _pressed(control.element), wait=wait)
 
     async def choose(
-        self, message: Pressable, wanted: str, menu: str | None = None, *, wait: bool = True
+        self, message: Pressable, wanted: str | Json, menu: str | None = None, *, wait: bool = True
     ) -> Delivery:
-        """Choose an option by value or label from the only menu, or from the named one."""
+        """Choose an option by value or label, or a found one, from the only menu or the named one."""
         shown = self._look(message)
         if menu is None and len(shown.menus) != 1:
             raise NotShownError(f"{len(shown.menus)} menus on {shown.plain!r}: name one")
         control = shown.menus[0] if menu is None else shown.control(menu)
-        if control.element["type"] in ("static_select", "radio_buttons", "overflow"):
-            pick_option(control.element, wanted)
         return await self._act(shown, control, entered(control.element, wanted), wait=wait)
 
     async def click_in_view(self, view: View, wanted: str, *, wait: bool = True) -> Delivery:
@@ -140,6 +139,17 @@ class Person:
                 }
                 return await self._interact(payload, wait=wait)
         raise NotShownError(f"no button {wanted!r} in the modal {view.title!r}")
+
+    async def search(
+        self, where: ShownMessage | View, typed: str, label: str | None = None
+    ) -> list[Json]:
+        """Type into a menu whose options the app finds; the options that it then shows."""
+        payload = self._payload("block_suggestion")
+
+        async def ask(asked: Json) -> Delivery:
+            return await self._interact(asked, wait=True)
+
+        return await find_options(where, typed, payload, ask, label=label)
 
     def open_view(self) -> View | None:
         """The modal on top of this person's screen."""

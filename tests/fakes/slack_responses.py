@@ -77,9 +77,9 @@ def apply_submission(backend: Backend, workspace: Workspace, view: View, respons
             view.errors = {str(k): str(v) for k, v in action.get("errors", {}).items()}
             _check_error_blocks(view)
         case "update":
-            replace_view(backend, view, read_view(action.get("view"), backend))
+            replace_view(backend, view, read_view(action.get("view"), backend, workspace.accounts))
         case "push":
-            content = read_view(action.get("view"), backend)
+            content = read_view(action.get("view"), backend, workspace.accounts)
             pushed = make_view(backend, view.user_id, content, view.bot, below=view)
             show_view(workspace, pushed, on_top=True)
         case "clear":

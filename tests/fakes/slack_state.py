@@ -241,6 +241,8 @@ class Workspace:
     views: dict[str, View] = field(default_factory=dict)
     stacks: dict[str, list[View]] = field(default_factory=dict)
     homes: dict[str, Json] = field(default_factory=dict)
+    # Handle and members by id.
+    usergroups: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     threads: dict[tuple[str, str], ThreadExtras] = field(default_factory=dict)
 
     def account_named(self, name: str) -> Account | None:

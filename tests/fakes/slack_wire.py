@@ -80,6 +80,8 @@ METHODS: dict[str, MethodRule] = {
     "users.info": _read("users:read", 4, "user"),
     "users.list": _read("users:read", 2),
     "users.lookupByEmail": _read("users:read.email", 3, "email"),
+    "usergroups.list": _read("usergroups:read", 2),
+    "usergroups.users.list": _read("usergroups:read", 2, "usergroup"),
     "bots.info": _read("users:read", 3),
     "team.info": _read("team:read", 3),
     "files.info": _read("files:read", 4, "file"),
