@@ -20,7 +20,7 @@ CLOSE: Final = "close"
 BURST_SHARE = 0.2
 """The part of a minute's calls that may be made at once. With what is then refilled, no minute has more
 calls than are allowed."""
-STEADY_SHARE = 0.95
+STEADY_SHARE = 0.9
 """Where nothing may be made at once, calls keep a little more than their distance: some travel faster."""
 OPEN_PER_SECOND = 1000.0
 """The rate of a gate that only stops anybody while it is closed."""

@@ -5,7 +5,7 @@ for at once; otherwise the thread waits in the lane of its method and installati
 all of them and wakes whose turn it is.
 
 When the platform has had enough of a method, it is left alone in that channel for as long as it says; told
-so of a second channel meanwhile, in the whole installation, since platforms count by channel here and by
+so of further channels meanwhile, in the whole installation, since platforms count by channel here and by
 installation there and do not say which. Other methods, and other installations, go on.
 """
 
@@ -22,6 +22,10 @@ from engine.budgets.budget import Budget
 from engine.stream.cancellation import raise_if_cancelled
 
 NOT_LIMITED = CallRate()
+CHANNELS_PAUSED_MAX = 1
+"""Of so many channels at a time a platform may say that they must wait before it means all of them."""
+OWN_CHANNELS_PAUSED_MAX = 4
+"""The same where channels have a limit of their own, which is then the likelier one."""
 
 _LaneKey = tuple[str, str]
 
@@ -45,7 +49,7 @@ class CallTimes:
         self._bells: dict[_LaneKey, Wakeup] = {}
         self._served: set[_LaneKey] = set()
         self._to_serve: asyncio.Queue[_LaneKey] = asyncio.Queue()
-        self._paused: dict[_LaneKey, tuple[str, float]] = {}
+        self._paused: dict[_LaneKey, dict[str, float]] = {}
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -56,12 +60,13 @@ class CallTimes:
     async def pause(self, installation: str, channel: str, method: str, seconds: float) -> None:
         """The platform wants no such call for so long. All replicas keep to it."""
         now = self.clock()
-        lane = (installation, method)
-        whole, in_channel = self._gates(lane, channel)
-        before, until = self._paused.get(lane, (channel, now))
-        self._paused[lane] = (channel, max(until, now + seconds))
+        key = (installation, method)
+        whole, in_channel = self._gates(key, channel)
+        paused = {c: until for c, until in self._paused.get(key, {}).items() if until > now}
+        paused[channel] = max(paused.get(channel, now), now + seconds)
+        self._paused[key] = paused
         await self._budget.pause(in_channel.key, seconds)
-        if before != channel and until > now:
+        if len(paused) > self._channels_paused_max(method):
             await self._budget.pause(whole.key, seconds)
 
     # -- for CallLine ----------------------------------------------------------------------------
@@ -133,3 +138,7 @@ class CallTimes:
         installation, method = key
         rate = self._rates.get(method, NOT_LIMITED)
         return gates_of(self._platform, installation, method, channel, rate)
+
+    def _channels_paused_max(self, method: str) -> int:
+        has_own = self._rates.get(method, NOT_LIMITED).per_channel_per_second is not None
+        return OWN_CHANNELS_PAUSED_MAX if has_own else CHANNELS_PAUSED_MAX

@@ -9,7 +9,7 @@ import pytest
 from adapters.contract import CallRate
 from adapters.delivery.call_gates import EDIT, POST
 from adapters.delivery.call_line import AT_ONCE, LATER, OWN_BUDGET, CallLine, permission
-from adapters.delivery.call_times import CallTimes
+from adapters.delivery.call_times import OWN_CHANNELS_PAUSED_MAX, CallTimes
 from adapters.errors import RateLimited
 from engine.budgets.memory_budget import MemoryBudget
 
@@ -118,6 +118,16 @@ async def test_a_second_channel_that_is_told_to_wait_shows_that_the_workspace_mu
         assert await Thread(times, "C3").asks(urgent=True) == LATER
         assert await Thread(times, "C3").asks(POST) == AT_ONCE
         assert await Thread(times, "C3", "T2").asks() == AT_ONCE
+
+
+async def test_where_channels_have_a_limit_of_their_own_it_is_taken_for_that_one_first() -> None:
+    """D4"""
+    async with served() as times:
+        for number in range(OWN_CHANNELS_PAUSED_MAX):
+            await Thread(times, f"C{number}").line.pause(POST, 60)
+        assert await Thread(times, "other").asks(POST) == AT_ONCE
+        await Thread(times, "C9").line.pause(POST, 60)
+        assert await Thread(times, "yet another").asks(POST) == LATER
 
 
 async def test_the_same_channel_twice_says_nothing_of_the_workspace() -> None:
