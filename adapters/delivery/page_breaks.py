@@ -12,9 +12,9 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
 _LINE = re.compile(r"\n(?=\S)")
 _WORD = re.compile(r"\s+(?=\S)")
 _PLACES: Sequence[tuple[float, re.Pattern[str]]] = (
-    (0.95, _WORD),
-    (0.85, _LINE),
-    (0.75, _PARAGRAPH),
+    (0.85, _WORD),
+    (0.75, _LINE),
+    (0.65, _PARAGRAPH),
 )
 _PLACE_MAX = 32
 """How much of a place may stand before what is looked at."""

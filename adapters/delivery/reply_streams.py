@@ -28,6 +28,7 @@ from adapters.delivery.stream_plan import (
     Forget,
     Idle,
     OpenStream,
+    Step,
     StreamedPage,
     beginning,
     fullness,
@@ -148,12 +149,13 @@ class ReplyStreams:
 
     def _of_open(self, edit: Edit, stream: OpenStream, now: float) -> AnyOperation | None:
         wanted = self._wanted.page(edit.key, edit.page)
-        page = self._page(edit.key, wanted)
-        if page is None or self._streaming is None:
-            return edit
-        step = next_step(
-            stream, page, is_draft=wanted.is_draft, now=now, limits=self._streaming.limits
-        )
+        page, streaming = self._page(edit.key, wanted), self._required()
+        if page is None:
+            step: Step = Close(growth=NOTHING, is_whole=False)
+        else:
+            step = next_step(
+                stream, page, is_draft=wanted.is_draft, now=now, limits=streaming.limits
+            )
         match step:
             case Append(growth=growth, due_at=due_at):
                 return Grow(

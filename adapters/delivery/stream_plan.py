@@ -17,7 +17,7 @@ from adapters.delivery.plain_text import is_cjk
 
 TASK_BYTES = 64
 """What a task card counts beside its title."""
-_CLOSERS = re.compile(r"[\s*_~`>]*\Z")
+_CLOSERS = re.compile(r"[\s*_~`>\\]*\Z")
 """What ends a draft and moves on when it grows: the marks that close what is open, and blanks."""
 _NO_TASKS: Mapping[str, TaskCard] = MappingProxyType({})
 _CONTINUED = "{title} (goes on below)"

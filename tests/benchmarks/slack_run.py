@@ -32,6 +32,7 @@ async def measure(threads: int, parts: int, interval_ms: float) -> dict[str, obj
                 settings = {
                     "OPENAI_BASE_URL": model_url,
                     "THREADWRIGHT_SLACK_EDIT_INTERVAL_MS_MIN": "1000",
+                    "THREADWRIGHT_SLACK_STREAMING": "edits",
                     "THREADWRIGHT_SLACK_CALL_RATE": "100",
                     "THREADWRIGHT_WORKER_LEASE_SECONDS": "30",
                     "THREADWRIGHT_DELIVERY_LEASE_SECONDS": "30",

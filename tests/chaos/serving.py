@@ -41,6 +41,9 @@ _PACE = {
     "THREADWRIGHT_SLACK_EDIT_INTERVAL_MS_MIN": "100",
     "THREADWRIGHT_SLACK_CALL_RATE": "50",
     "THREADWRIGHT_SLACK_SOCKETS": "1",
+    # Replies grow by edits unless a test says otherwise.
+    "THREADWRIGHT_SLACK_STREAMING": "edits",
+    "THREADWRIGHT_SLACK_STREAM_INTERVAL_MS": "100",
     # The model sees no request that a test did not cause.
     "THREADWRIGHT_TITLES_ENABLED": "false",
     "THREADWRIGHT_NOTIFICATIONS_POLL_SECONDS": "0.1",

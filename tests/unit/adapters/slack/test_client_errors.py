@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from adapters.errors import Denied, Gone, MessageTooLong, RateLimited, SurfaceError, Unavailable
+from adapters.errors import (
+    Denied,
+    Gone,
+    MessageTooLong,
+    RateLimited,
+    StillStreaming,
+    StreamOver,
+    SurfaceError,
+    Unavailable,
+)
 from adapters.slack.client import error_of
 
 # The errors that Slack's reference lists for the methods we call.
@@ -53,6 +62,8 @@ DOCUMENTED = [
     "markdown_text_conflict",
     "message_limit_exceeded",
     "message_not_found",
+    "message_not_in_streaming_state",
+    "message_not_owned_by_app",
     "messages_tab_disabled",
     "messaging_processing_failed",
     "metadata_must_be_sent_from_app",
@@ -130,6 +141,10 @@ def test_every_documented_error_is_mapped_and_named(code: str) -> None:
         ("msg_too_long", MessageTooLong),
         ("msg_blocks_too_long", MessageTooLong),
         ("message_not_found", Gone),
+        ("streaming_state_conflict", StillStreaming),
+        ("message_not_in_streaming_state", StreamOver),
+        ("stopped_by_user", StreamOver),
+        ("message_not_owned_by_app", Denied),
         ("not_in_channel", Denied),
         ("token_revoked", Denied),
         ("is_archived", Denied),
@@ -138,6 +153,14 @@ def test_every_documented_error_is_mapped_and_named(code: str) -> None:
 )
 def test_errors_mean_what_can_be_done_about_them(code: str, kind: type[SurfaceError]) -> None:
     assert type(mapped(code)) is kind
+
+
+def test_a_stream_that_a_person_has_stopped_is_told_apart() -> None:
+    """D6"""
+    stopped, over = mapped("stopped_by_user"), mapped("message_not_in_streaming_state")
+    assert isinstance(stopped, StreamOver)
+    assert isinstance(over, StreamOver)
+    assert (stopped.by_person, over.by_person) == (True, False)
 
 
 @pytest.mark.parametrize("code", ["fatal_error", "internal_error", "request_timeout"])
