@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.chat.actions import RequiredAction
+from engine.chat.answerers import GROUP, may_answer
 from engine.chat.changes import ChatChange
 from engine.chat.chat_query import ChatFilter
 from engine.chat.commands import CreateChat, UserCommand
@@ -39,6 +40,7 @@ from engine.store.details import Details
 from engine.store.errors import StoreError, StoreUnavailable
 from engine.store.feedback import Feedback
 from engine.store.files import FileLimits, Files
+from engine.store.form_drafts import FormDrafts
 from engine.store.inbox import (
     AfterFailure,
     Backlog,
@@ -57,6 +59,7 @@ from engine.store.installations import (
     OpenInstallation,
 )
 from engine.store.leases import Leases
+from engine.store.looks import Looks
 from engine.store.notifications import Notifications
 from engine.store.outcomes import Applied, Created, Existing
 from engine.store.pool import Pool
@@ -167,7 +170,9 @@ class Engine:
         self.retention = Retention(pool, self._publish, clock)
         self.leases = Leases(pool)
         self.bindings = Bindings(pool)
+        self.form_drafts = FormDrafts(pool)
         self.inbox = Inbox(pool)
+        self.looks = Looks(pool)
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
@@ -272,6 +277,15 @@ class Engine:
     async def read_action(self, action_id: ActionId) -> RequiredAction | None:
         """One required action, open or closed."""
         return await self.rows.read_action(action_id)
+
+    async def may_answer(
+        self, action: RequiredAction, by: Author, *, groups: frozenset[str] = frozenset()
+    ) -> bool:
+        """Whether somebody may answer. `groups`: see AnswerAction, which is held against the same rule."""
+        answerers = action.answerers
+        if answerers is not None and any(each.startswith(GROUP) for each in answerers.groups):
+            groups |= await self.rows.groups_of(action.chat_id, by.identity)
+        return may_answer(answerers, asker=action.asker, by=by, groups=groups)
 
     async def find_message_by_source(
         self, chat_id: ChatId, source_key: str

@@ -12,9 +12,10 @@ from markupsafe import Markup
 
 from adapters.console.sentences import SHORT_STATUSES, SUMMARISING, StatusView
 from adapters.console.transcript import EntryView, files_of
-from adapters.console.translate import FIELD_PREFIX
+from adapters.console.translate import FIELD_PREFIX, written
 from engine.api import ListedChat
 from engine.chat.actions import RequiredAction
+from engine.chat.answerers import who_may
 from engine.chat.content import Author, QueuedMessage, text_of
 from engine.chat.summaries import SUMMARY_TOOL
 
@@ -56,9 +57,15 @@ class Pages:
             field_prefix=FIELD_PREFIX,
             summary_tool=SUMMARY_TOOL,
             summarising=SUMMARISING,
+            who_may=who_may,
         )
         self._environment.filters.update(
-            text_of=text_of, files_of=files_of, safe_html=Markup, iso=_iso, clock=_clock
+            text_of=text_of,
+            files_of=files_of,
+            safe_html=Markup,
+            iso=_iso,
+            clock=_clock,
+            written=written,
         )
 
     def page(self, template: str, /, **values: Any) -> str:

@@ -25,6 +25,7 @@ REFUSALS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.NO_ACTION_PENDING: "This has been answered already.",
     RefusalReason.ACTION_NOT_PENDING: "This has been answered already.",
     RefusalReason.RESULTS_DO_NOT_MATCH: _OVERTAKEN,
+    RefusalReason.MAY_NOT_ANSWER: "Somebody else has to answer this.",
     RefusalReason.LEASE_LOST: _OVERTAKEN,
     RefusalReason.HISTORY_CHANGED: _OVERTAKEN,
     RefusalReason.STATUS_CHANGED: _OVERTAKEN,
@@ -66,7 +67,12 @@ class StatusView:
 
 
 def refusal_sentence(refusal: Refusal) -> str:
-    """Why something was not done; of a limit, how much of it was spent and when it resets."""
+    """Why something was not done.
+
+    Of a limit it tells how much was spent and when it resets, of a question who may answer it.
+    """
+    if refusal.reason is RefusalReason.MAY_NOT_ANSWER and refusal.detail:
+        return refusal.detail
     limit = refusal.limit
     if limit is None:
         return REFUSALS[refusal.reason]

@@ -1,5 +1,6 @@
 """From the console's forms to commands of the engine (pure)."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import isfinite
@@ -14,7 +15,8 @@ from engine.chat.chat_query import KEYS, ChatFilter, parse_chat_query, search_of
 from engine.chat.commands import BusyBehavior, CreateChat, EditMessage, SendMessage
 from engine.chat.content import Author, Content, plain
 from engine.chat.details import PIN_LAST, DetailsChange
-from engine.chat.form import FieldKind, Form, FormKind, answer_of_fields, answer_of_option
+from engine.chat.form import Field, FieldKind, Form, FormKind
+from engine.chat.form_answers import answer_of_fields, answer_of_option
 from engine.chat.ids import ChatId, MessageId
 
 TITLE_LENGTH_MAX: Final = 200
@@ -95,6 +97,16 @@ def text_of_field(data: FormData, name: str) -> str:
     """The last value of a field; empty if it was not sent."""
     values = data.get(name) or ("",)
     return values[-1]
+
+
+def written(field: Field) -> str:
+    """What a field that people write in begins with, as they would write it."""
+    initial = field.initial
+    if initial is None:
+        return ""
+    if isinstance(initial, list) and field.kind is not FieldKind.JSON:
+        return "\n".join(str(item) for item in initial)
+    return initial if isinstance(initial, str) else json.dumps(initial, ensure_ascii=False)
 
 
 def chat_id_of(text: str) -> ChatId | None:

@@ -21,6 +21,7 @@ STATUS_AND_SENTENCE: Final[Mapping[RefusalReason, tuple[int, str]]] = {
     RefusalReason.NO_ACTION_PENDING: (409, "The chat waits for no answer."),
     RefusalReason.ACTION_NOT_PENDING: (409, "This has been answered already, or taken back."),
     RefusalReason.RESULTS_DO_NOT_MATCH: (409, "The results do not match the pending calls."),
+    RefusalReason.MAY_NOT_ANSWER: (403, "Somebody else has to answer this."),
     # Only workers' commands are refused for these, and the API sends none.
     RefusalReason.LEASE_LOST: _OVERTAKEN,
     RefusalReason.HISTORY_CHANGED: _OVERTAKEN,

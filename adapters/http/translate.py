@@ -26,7 +26,8 @@ from engine.chat.commands import (
 )
 from engine.chat.content import Author, Content, FilePart, TextPart, ToolResultPart, plain
 from engine.chat.decide_messages import refuse_content
-from engine.chat.form import Form, answer_of_fields, answer_of_option
+from engine.chat.form import Form
+from engine.chat.form_answers import answer_of_fields, answer_of_option
 from engine.chat.ids import ActionId, ChatId, FileId, MessageId, QueuedId, ToolCallId
 
 TEXT_MAX: Final = 1_000_000

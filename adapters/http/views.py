@@ -13,6 +13,7 @@ from adapters.http.errors import Problem
 from adapters.http.queries import encode_cursor
 from engine.api import Applied, ListedChat, Recording, TokenInfo
 from engine.chat.actions import RequiredAction
+from engine.chat.answerers import Answerers
 from engine.chat.content import Author, Message, Part, QueuedMessage, ReasoningPart
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.view import shown_status
@@ -155,12 +156,22 @@ def action(asked: RequiredAction) -> Json:
         "executor": asked.executor.value,
         "args": asked.args,
         "form": None if asked.form is None else msgspec.to_builtins(asked.form),
+        "answerers": None if asked.answerers is None else _answerers(asked.answerers),
+        "asker": _author(asked.asker),
         "state": asked.state.value,
         "answer": asked.answer,
         "answered_by": _author(asked.answered_by),
         "deadline_at": _time(asked.deadline_at),
         "created_at": _time(asked.created_at),
         "closed_at": _time(asked.closed_at),
+    }
+
+
+def _answerers(answerers: Answerers) -> Json:
+    return {
+        "asker": answerers.asker,
+        "people": list(answerers.people),
+        "groups": list(answerers.groups),
     }
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from time import monotonic
 from types import MappingProxyType
 
 import aiohttp
@@ -12,6 +13,7 @@ from adapters.delivery.call_times import CallTimes
 from adapters.delivery.notification_pump import NotificationPump
 from adapters.delivery.pump import DeliveryPump
 from adapters.slack.agent_view import AgentStatus
+from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.app import SlackApp
 from adapters.slack.courtesy import Courtesies
 from adapters.slack.desk import House
@@ -22,7 +24,6 @@ from adapters.slack.intent_handler import IntentHandler
 from adapters.slack.limits import RATES
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
-from adapters.slack.questions import MayAnswer, anybody_may_answer
 from adapters.slack.status_board import Sign, StatusBoard
 from adapters.slack.streams import SlackStreams
 from adapters.slack.surface import SlackSurface
@@ -51,7 +52,6 @@ class SlackAdapter:
         *,
         defaults: ChatDefaults | None = None,
         app_defaults: Mapping[str, ChatDefaults] = MappingProxyType({}),
-        may_answer: MayAnswer = anybody_may_answer,
         notifications: NotificationsSettings | None = None,
         budget: Budget | None = None,
         public_url: str | None = None,
@@ -85,7 +85,7 @@ class SlackAdapter:
             engine=engine,
             settings=settings,
             defaults=defaults,
-            may_answer=may_answer,
+            rights=AnswerRights(engine, clock=monotonic),
             spawn=self._courtesies.spawn,
             times=self._times,
         )
@@ -159,7 +159,7 @@ class SlackAdapter:
     async def _run(self, session: aiohttp.ClientSession) -> None:
         async with asyncio.TaskGroup() as tasks:
             for app in self._apps:
-                forms = FormDesk(self._engine, self._house.may_answer)
+                forms = FormDesk(self._house)
                 serving = app.serve(
                     self._workspaces,
                     session,

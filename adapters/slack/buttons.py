@@ -62,12 +62,22 @@ Press = AnswerPressed | OpenPressed | StopPressed | ForeignPressed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormOrigin:
-    """What an open form remembers: the question, and where it was asked."""
+    """What an open form remembers: the question, where it was asked, and which page of it is shown."""
 
     action_id: ActionId
     channel: str
     thread: str
     message_ts: str
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionsWanted:
+    """Somebody looks for an option, of the question itself or of the form's `field`-th field."""
+
+    action_id: ActionId
+    typed: str
+    field: int | None = None
 
 
 def answer_value(action_id: ActionId, option: int) -> str:
@@ -118,6 +128,7 @@ def metadata_of_form(origin: FormOrigin) -> str:
             "channel": origin.channel,
             "thread": origin.thread,
             "message": origin.message_ts,
+            "page": origin.page,
         }
     )
 
@@ -131,15 +142,31 @@ def origin_of_form(payload: Json) -> FormOrigin | None:
         stored = json.loads(text_at(view, "private_metadata"))
     except ValueError:
         return None
-    action_id = stored.get("action") if isinstance(stored, dict) else None
-    if not isinstance(action_id, int) or isinstance(action_id, bool):
+    action_id = _whole(stored, "action")
+    if action_id is None:
         return None
     return FormOrigin(
         action_id=ActionId(action_id),
         channel=text_at(stored, "channel"),
         thread=text_at(stored, "thread"),
         message_ts=text_at(stored, "message"),
+        page=_whole(stored, "page") or 0,
     )
+
+
+def options_wanted(payload: Json) -> OptionsWanted | None:
+    """What a block_suggestion looks for; None when the menu is not ours."""
+    typed = text_at(payload, "value")
+    if (origin := origin_of_form(payload)) is not None:
+        field = _number(text_at(payload, "block_id").removeprefix(FIELD_PREFIX))
+        if field is None:
+            return None
+        return OptionsWanted(action_id=origin.action_id, typed=typed, field=field)
+    control = text_at(payload, "action_id")
+    chosen_of = _number(control.removeprefix(CHOOSE_PREFIX))
+    if not control.startswith(CHOOSE_PREFIX) or chosen_of is None:
+        return None
+    return OptionsWanted(action_id=ActionId(chosen_of), typed=typed)
 
 
 def field_id(index: int) -> str:
@@ -147,11 +174,14 @@ def field_id(index: int) -> str:
     return f"{FIELD_PREFIX}{index}"
 
 
-def values_of_form(payload: Json, form: Form) -> dict[str, Any]:
-    """What was filled in, by field name, for `answer_of_fields`. Empty inputs are left out."""
+def values_of_form(payload: Json, form: Form, *, offset: int = 0) -> dict[str, Any]:
+    """What was filled in, by field name, for `answer_of_fields`. Empty inputs are left out.
+
+    `form` may be a page of the whole form, whose first field is that one's `offset`-th.
+    """
     state = object_at(payload, "view", "state", "values")
     values: dict[str, Any] = {}
-    for index, field in enumerate(form.fields):
+    for index, field in enumerate(form.fields, start=offset):
         raw = _raw_value(object_at(state, field_id(index), VALUE_ID), field)
         if raw is not None:
             values[field.name] = raw
@@ -164,10 +194,14 @@ def _raw_value(element: Json, field: Field) -> Any:
             return text_at(element, "selected_date") or None
         case "users_select":
             return text_at(element, "selected_user") or None
-        case "multi_static_select":
+        case "multi_users_select":
+            users = element.get("selected_users")
+            listed = users if isinstance(users, list) else []
+            return [user for user in listed if isinstance(user, str)] or None
+        case "multi_static_select" | "multi_external_select":
             chosen = objects_at(element, "selected_options")
             return [_option_value(text_at(item, "value"), field) for item in chosen] or None
-        case "static_select" | "radio_buttons":
+        case "static_select" | "external_select" | "radio_buttons":
             return _option_value(text_at(element, "selected_option", "value"), field)
         case _:
             return text_at(element, "value") or None
@@ -181,6 +215,11 @@ def _option_value(raw: str, field: Field) -> Any:
     if index is None or index >= len(field.options):
         return raw
     return field.options[index].value
+
+
+def _whole(stored: Any, name: str) -> int | None:
+    number = stored.get(name) if isinstance(stored, dict) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def _number(text: str) -> int | None:

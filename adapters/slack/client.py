@@ -25,8 +25,10 @@ from adapters.errors import (
     Unavailable,
 )
 from adapters.slack.file_download import Downloaded, download
+from adapters.slack.response_url import respond
 from adapters.slack.retry_after import retry_after_seconds
 from adapters.slack.shared_files import Missing
+from adapters.slack.trigger import TriggerOver, is_trigger_over
 
 CALL_SECONDS_MAX = 15.0
 """A call without an answer for this long has failed. Below the lease of a delivery."""
@@ -157,13 +159,27 @@ class SlackClient:
         """Take a message back."""
         await self._call(self._sdk.chat_delete(channel=channel, ts=ts))
 
-    async def post_ephemeral(self, *, channel: str, thread: str, user: str, text: str) -> None:
+    async def post_ephemeral(
+        self,
+        *,
+        channel: str,
+        thread: str,
+        user: str,
+        text: str,
+        blocks: list[dict[str, Any]] | None = None,
+    ) -> None:
         """Tell one person alone. Slack does not promise that it arrives."""
         await self._call(
             self._sdk.chat_postEphemeral(
-                channel=channel, user=user, text=text, thread_ts=thread or None
+                channel=channel, user=user, text=text, blocks=blocks, thread_ts=thread or None
             )
         )
+
+    async def respond(self, response_url: str, body: dict[str, Any]) -> None:
+        """Answer where a command was given. See adapters.slack.response_url."""
+        if self._sdk.session is None:
+            raise ValueError("a client that responds needs a session")
+        await respond(self._sdk.session, response_url, body, api_url=self._sdk.base_url)
 
     async def replies(
         self,
@@ -225,8 +241,28 @@ class SlackClient:
         return str(answer["permalink"])
 
     async def open_view(self, trigger_id: str, view: dict[str, Any]) -> None:
-        """Open a modal; a trigger works once, for three seconds."""
-        await self._call(self._sdk.views_open(trigger_id=trigger_id, view=view))
+        """Open a modal; a trigger works once, for three seconds. Raises TriggerOver afterwards."""
+        try:
+            await self._call(self._sdk.views_open(trigger_id=trigger_id, view=view))
+        except Denied as error:
+            if is_trigger_over(error):
+                raise TriggerOver(error.code) from error
+            raise
+
+    async def publish_home(self, user_id: str, view: dict[str, Any]) -> None:
+        """Show a person the app's home."""
+        await self._call(self._sdk.views_publish(user_id=user_id, view=view))
+
+    async def usergroup_members(self, group_id: str) -> list[str]:
+        """The ids of the users of a user group, as far as it is not disabled."""
+        answer = await self._call(self._sdk.usergroups_users_list(usergroup=group_id))
+        return [str(user_id) for user_id in answer.get("users") or ()]
+
+    async def usergroup_handles(self) -> dict[str, str]:
+        """What the user groups of the workspace are called, by id."""
+        answer = await self._call(self._sdk.usergroups_list())
+        groups = answer.get("usergroups") or ()
+        return {str(group["id"]): str(group.get("handle") or "") for group in groups}
 
     async def set_session_status(
         self, channel: str, thread: str, *, status: str, title: str
@@ -268,6 +304,14 @@ class SlackClient:
             await self._call(self._sdk.reactions_add(channel=channel, timestamp=ts, name=name))
         except Denied as error:
             if error.code != "already_reacted":
+                raise
+
+    async def remove_reaction(self, channel: str, ts: str, name: str) -> None:
+        """Take our reaction back; having none is fine."""
+        try:
+            await self._call(self._sdk.reactions_remove(channel=channel, timestamp=ts, name=name))
+        except Denied as error:
+            if error.code != "no_reaction":
                 raise
 
     async def user(self, user_id: str) -> dict[str, Any]:

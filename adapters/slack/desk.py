@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from adapters.contract import ChatDefaults
 from adapters.delivery.call_times import CallTimes
 from adapters.errors import SurfaceError
+from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient
 from adapters.slack.courtesy import Spawn
 from adapters.slack.identity import PLATFORM, SlackIdentity, is_app
 from adapters.slack.limits import REACT, TELL
 from adapters.slack.pace import Pace
-from adapters.slack.questions import MayAnswer
 from adapters.slack.refusals import told_of
 from adapters.slack.workspaces import Workspace
 from config.settings import SlackSettings
@@ -42,7 +42,7 @@ class House:
     engine: Engine
     settings: SlackSettings
     defaults: ChatDefaults
-    may_answer: MayAnswer
+    rights: AnswerRights
     spawn: Spawn
     downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DOWNLOADS_MAX))
     times: CallTimes

@@ -1,6 +1,5 @@
-"""Answers to questions, from whichever control they come: who may give one, and what late ones are told."""
+"""Answers to questions, from whichever control they come, and what late ones are told (pure)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,15 +10,7 @@ from engine.chat.content import Author
 from engine.chat.form import Form
 from engine.chat.writes import ActionState
 
-MayAnswer = Callable[[RequiredAction, Author], str | None]
-"""Why this person may not answer, as they are told; None where they may."""
-
 UNKNOWN = "I do not know this question any more."
-
-
-def anybody_may_answer(_action: RequiredAction, _by: Author) -> str | None:
-    """The rule where nobody set another: whoever can see the thread may answer."""
-    return None
 
 
 def form_of(action: RequiredAction) -> Form | None:

@@ -108,7 +108,7 @@ class SlackReceiver:
             if refusal:
                 return BoltResponse(status=200, body=refusal)
         if kind == "block_suggestion":
-            return BoltResponse(status=200, body={"options": []})
+            return BoltResponse(status=200, body=await self._forms.suggest(body))
         if _tells_of_end(body):
             self._workspaces.told_of_end(body)
         await self._store(workspace, body)

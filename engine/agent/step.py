@@ -11,7 +11,7 @@ from engine.chat.content import (
     Role,
     ToolCallPart,
 )
-from engine.chat.form import derive_form
+from engine.chat.form_fields import derive_form
 from engine.chat.snapshot import Executor, OpenCall
 from engine.models.cost import cost_micros
 from engine.models.parts import StreamResult
@@ -110,6 +110,7 @@ def new_action(call: ToolCallPart, tools: ToolSet) -> NewAction:
         executor=definition.executor,
         args=call.args,
         form=form,
+        answerers=definition.answerers,
     )
 
 

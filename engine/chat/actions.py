@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from engine.chat.answerers import Answerers
 from engine.chat.content import Author
 from engine.chat.form import Form
 from engine.chat.ids import ActionId, ChatId, ToolCallId
@@ -16,7 +17,8 @@ class RequiredAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A call that waits for an answer from outside, or that once did.
 
     `args` is JSON text as the model wrote it; `form` is what people are shown; `answer` any JSON
-    value. `revision` is the chat snapshot that last changed it.
+    value. `revision` is the chat snapshot that last changed it. `answerers`: who may answer (None:
+    anyone); `asker` wrote the message that was being answered when it was asked.
     """
 
     id: ActionId
@@ -28,6 +30,8 @@ class RequiredAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: ActionState
     created_at: datetime
     form: Form | None = None
+    answerers: Answerers | None = None
+    asker: Author | None = None
     deadline_at: datetime | None = None
     closed_at: datetime | None = None
     answered_by: Author | None = None

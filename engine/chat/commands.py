@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from engine.chat.answerers import Answerers
 from engine.chat.content import Author, Content, NewMessage, ToolResultPart
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.form import Form
@@ -46,13 +47,17 @@ class Fence:
 
 
 class NewAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that somebody outside the engine must answer. `form` is what people are shown."""
+    """A call that somebody outside the engine must answer. `form` is what people are shown.
+
+    `answerers`: who of them may answer; None: anyone.
+    """
 
     tool_call_id: ToolCallId
     tool_name: str
     executor: Executor
     args: str
     form: Form | None = None
+    answerers: Answerers | None = None
 
 
 # -- people's commands ---------------------------------------------------------------------------
@@ -139,22 +144,28 @@ class SubmitToolResults:
     """Answers to all pending dynamic calls at once; ids must match exactly.
 
     `message_id`: the assistant's message that made the calls. Ids of calls may come back in later
-    messages; without it a late submission could answer another question.
+    messages; without it a late submission could answer another question. `groups`: see AnswerAction.
     """
 
     results: tuple[ToolResultPart, ...]
     by: Author | None = None
     message_id: MessageId | None = None
+    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerAction:
-    """The answer to one pending dynamic call; the chat goes on when none is left."""
+    """The answer to one pending dynamic call; the chat goes on when none is left.
+
+    `groups`: groups of a platform that `by` is in, as whoever asked the platform says; the engine
+    knows its own.
+    """
 
     action_id: ActionId
     result: Any
     is_error: bool = False
     by: Author | None = None
+    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from engine.chat.answerers import refusal_words
 from engine.chat.commands import (
     AnswerAction,
     Archive,
@@ -60,6 +61,8 @@ def decide_submit_results(snapshot: Snapshot, command: SubmitToolResults) -> Dec
     pending = call_ids(snapshot.open_calls)
     if sorted(given) != sorted(pending):
         return Refusal(reason=RefusalReason.RESULTS_DO_NOT_MATCH, detail=_mismatch(given, pending))
+    if refusal := _refuse_barred(snapshot, pending):
+        return refusal
     names = {call.tool_call_id: call.tool_name for call in snapshot.open_calls}
     results = {
         result.tool_call_id: ToolResultPart(
@@ -90,6 +93,8 @@ def decide_answer(snapshot: Snapshot, command: AnswerAction) -> Decision | Refus
     )
     if call is None:
         return Refusal(reason=RefusalReason.ACTION_NOT_PENDING)
+    if refusal := _refuse_barred(snapshot, (call.tool_call_id,)):
+        return refusal
     result = ToolResultPart(
         tool_call_id=call.tool_call_id,
         tool_name=call.tool_name,
@@ -176,6 +181,14 @@ def _refuse_unless_idle(snapshot: Snapshot) -> Refusal | None:
         return Refusal(reason=RefusalReason.ARCHIVED)
     if snapshot.status not in IDLE:
         return Refusal(reason=RefusalReason.BUSY)
+    return None
+
+
+def _refuse_barred(snapshot: Snapshot, call_ids: tuple[ToolCallId, ...]) -> Refusal | None:
+    for barred in snapshot.barred:
+        if barred.tool_call_id in call_ids:
+            words = refusal_words(barred.who_may)
+            return Refusal(reason=RefusalReason.MAY_NOT_ANSWER, detail=words)
     return None
 
 

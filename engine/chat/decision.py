@@ -26,6 +26,7 @@ class RefusalReason(StrEnum):
     NO_ACTION_PENDING = "no_action_pending"
     ACTION_NOT_PENDING = "action_not_pending"
     RESULTS_DO_NOT_MATCH = "results_do_not_match"
+    MAY_NOT_ANSWER = "may_not_answer"
     LEASE_LOST = "lease_lost"
     HISTORY_CHANGED = "history_changed"
     STATUS_CHANGED = "status_changed"

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from engine.chat.answerers import Barred
 from engine.chat.content import Role
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ChatId, MessageId, OrganizationId, QueuedId, RunnerId, ToolCallId
@@ -62,8 +63,9 @@ class Snapshot:
     `lease_live`: a worker holds the chat and its heartbeat is fresh, by the database's clock.
     `queue`: ids in queue order. `open_calls`: non-empty only while running, interrupting or
     requiring action. Loaded only for the commands that name them: `edit_target`, `source_seen`,
-    `action_target`, the call of the action that AnswerAction names if it is still open, and
-    `asking_message`, the assistant's message that made the open calls.
+    `action_target`, the call of the action that AnswerAction names if it is still open,
+    `asking_message`, the assistant's message that made the open calls, and `barred`, those of the
+    open calls that whoever answers may not answer.
     """
 
     chat_id: ChatId
@@ -87,6 +89,7 @@ class Snapshot:
     source_seen: bool = False
     action_target: ToolCallId | None = None
     asking_message: MessageId | None = None
+    barred: tuple[Barred, ...] = ()
 
     @property
     def is_pending(self) -> bool:

@@ -77,12 +77,12 @@ Interrupt
     A1: R0 R1
 SubmitToolResults
     idle R I archived: no_action_pending
-    A: results_do_not_match
+    A: results_do_not_match may_not_answer
     A0: R0
     A1: R1
 AnswerAction
     idle R I archived: no_action_pending
-    A: = action_not_pending
+    A: = action_not_pending may_not_answer
     A0: R0
     A1: R1
 Archive

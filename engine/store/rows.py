@@ -1,10 +1,11 @@
 """Reading chats. Every answer is of one snapshot of the database; nothing here locks or changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.chat.actions import RequiredAction
+from engine.chat.answerers import GROUP
 from engine.chat.changes import ChatChange, Versions
 from engine.chat.content import Message, QueuedMessage, Role, Visibility
 from engine.chat.ids import (
@@ -137,6 +138,11 @@ class ChatRows:
         row = await self._pool.fetch_one(query("rows.read_action"), action_id)
         return None if row is None else decode_json(row["action"], RequiredAction)
 
+    async def groups_of(self, chat_id: ChatId, identity: str) -> frozenset[str]:
+        """The groups of the chat's organization that somebody is in, as rules for answers write them."""
+        row = await self._pool.fetch_one(query("rows.groups_of"), chat_id, encode_text(identity))
+        return frozenset() if row is None else frozenset(kept_groups(row["groups"]))
+
     async def find_by_source(
         self, chat_id: ChatId, source_key: str
     ) -> MessageRef | QueuedRef | None:
@@ -185,3 +191,8 @@ def change_of(row: Row) -> ChatChange:
         runner_id=row["runner_id"],
         lease_live=row["lease_live"],
     )
+
+
+def kept_groups(names: Iterable[str]) -> Iterator[str]:
+    """Stored names of groups as rules for answers write them."""
+    return (GROUP + decode_text(name) for name in names)

@@ -2,6 +2,9 @@
 
 from datetime import datetime
 
+from msgspec import Struct
+
+from engine.chat.answerers import Answerers, Barred, barred_calls
 from engine.chat.commands import (
     AnswerAction,
     Command,
@@ -9,20 +12,30 @@ from engine.chat.commands import (
     SendMessage,
     SubmitToolResults,
 )
-from engine.chat.content import Role
+from engine.chat.content import Author, Role
 from engine.chat.errors import ChatError, RetryState
 from engine.chat.ids import ChatId, ToolCallId
 from engine.chat.snapshot import ChatStatus, EditTarget, OpenCall, Snapshot
 from engine.store.pool import Pool, Row, Transaction
 from engine.store.queries import query
+from engine.store.rows import kept_groups
 from engine.store.stored_json import (
     decode_json,
     decode_optional,
     decode_text,
     encode_optional_text,
+    encode_text,
 )
 
 _OpenCalls = tuple[OpenCall, ...]
+
+
+class _Restricted(Struct, frozen=True, kw_only=True):
+    """An open call that not everybody may answer."""
+
+    tool_call_id: ToolCallId
+    answerers: Answerers
+    asker: Author | None = None
 
 
 async def load_snapshot(
@@ -39,6 +52,8 @@ async def load_snapshot(
         edited,
         action,
         isinstance(command, SubmitToolResults) and command.message_id is not None,
+        isinstance(command, AnswerAction | SubmitToolResults),
+        _identity_of(command),
     )
     return None if row is None else (_snapshot_of(chat_id, row, command), row["now"])
 
@@ -67,6 +82,7 @@ def _snapshot_of(chat_id: ChatId, row: Row, command: Command) -> Snapshot:
         source_seen=row["source_seen"],
         action_target=ToolCallId(decode_text(target)) if target is not None else None,
         asking_message=row["asking_message"],
+        barred=_barred(row, command),
     )
 
 
@@ -74,3 +90,20 @@ def _edit_target(row: Row, command: Command) -> EditTarget | None:
     if not isinstance(command, EditMessage) or row["edited_role"] is None:
         return None
     return EditTarget(id=command.message_id, role=Role(row["edited_role"]))
+
+
+def _identity_of(command: Command) -> str | None:
+    if not isinstance(command, AnswerAction | SubmitToolResults) or command.by is None:
+        return None
+    return encode_text(command.by.identity)
+
+
+def _barred(row: Row, command: Command) -> tuple[Barred, ...]:
+    if row["restricted"] is None or not isinstance(command, AnswerAction | SubmitToolResults):
+        return ()
+    restricted = decode_json(row["restricted"], tuple[_Restricted, ...])
+    return barred_calls(
+        ((each.tool_call_id, each.answerers, each.asker) for each in restricted),
+        by=command.by,
+        groups=command.groups.union(kept_groups(row["people_groups"])),
+    )

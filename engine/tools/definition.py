@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.chat.answerers import Answerers
 from engine.chat.snapshot import Executor
 
 NAME_LENGTH_MAX = 64
@@ -20,6 +21,7 @@ class ToolDefinition:
 
     `read_only`: running it twice does no harm, so it needs no ledger. `timeout_seconds`: for local
     tools the time a call may take, for dynamic ones how long to wait for the answer (None: default).
+    `answerers`: who of the people may answer (None: anyone who sees the question).
     """
 
     name: str
@@ -30,3 +32,4 @@ class ToolDefinition:
     read_only: bool = False
     timeout_seconds: float | None = None
     on_timeout_continue: bool = False
+    answerers: Answerers | None = None

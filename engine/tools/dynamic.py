@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engine.chat.answerers import Answerers, parse_answerers
 from engine.chat.snapshot import Executor
 from engine.tools.definition import EMPTY_SCHEMA, NAME_PATTERN, ToolDefinition
 
@@ -55,6 +56,7 @@ def _parse(item: Mapping[str, Any], where: str) -> ToolDefinition:
         executor=Executor(executor),
         timeout_seconds=_timeout(item, where),
         on_timeout_continue=_on_timeout(item, where) == "continue",
+        answerers=_answerers(item, where),
     )
 
 
@@ -88,3 +90,15 @@ def _on_timeout(item: Mapping[str, Any], where: str) -> str:
     if value not in _ON_TIMEOUT:
         raise DynamicToolInvalid(f"{where}.on_timeout", 'either "error" or "continue"')
     return str(value)
+
+
+def _answerers(item: Mapping[str, Any], where: str) -> Answerers | None:
+    value = item.get("answerers")
+    if value is None:
+        return None
+    if item.get("executor") != Executor.PEOPLE:
+        raise DynamicToolInvalid(f"{where}.answerers", 'goes with the executor "people" alone')
+    try:
+        return parse_answerers(value)
+    except ValueError as error:
+        raise DynamicToolInvalid(f"{where}.answerers", str(error)) from error

@@ -16,7 +16,6 @@ import pytest
 from aiohttp import web
 
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.questions import MayAnswer, anybody_may_answer
 from config.secret import Secret
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
@@ -96,7 +95,6 @@ async def house(
     works: bool = True,
     tools: Sequence[LocalTool] = (),
     dynamic_tools: Sequence[ToolDefinition] = (ASK_PEOPLE,),
-    may_answer: MayAnswer = anybody_may_answer,
     delivery: DeliverySettings = FAST_DELIVERY,
     makes_titles: bool = False,
     notify_after: float | None = None,
@@ -117,7 +115,6 @@ async def house(
             replica.engine,
             slack_settings(slack, over_http=over_http, **fields),
             delivery,
-            may_answer=may_answer,
             notifications=NotificationsSettings(poll_seconds=0.1),
             budget=replica.replica.budget,
         )

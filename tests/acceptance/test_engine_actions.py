@@ -17,7 +17,8 @@ from engine.chat.commands import (
 from engine.chat.content import Role, ToolResultPart, plain
 from engine.chat.decision import Refusal, RefusalReason
 from engine.chat.errors import ErrorKind
-from engine.chat.form import FormKind, answer_of_option
+from engine.chat.form import FormKind
+from engine.chat.form_answers import answer_of_option
 from engine.chat.ids import ChatId, MessageId, ToolCallId
 from engine.chat.snapshot import Executor
 from engine.chat.synthetic import ACTION_TIMED_OUT, INTERRUPTED_BY_USER

@@ -153,3 +153,45 @@ async def test_admin_token_that_was_made_may_make_others(api: ApiClient) -> None
     made = await api.post("/tokens", {"name": "ops", "role": "admin"})
     other = await api.as_caller(made["token"]).post("/tokens", {"name": "billing"})
     assert other["role"] == "client"
+
+
+async def test_a_program_answers_only_what_the_tool_lets_it(
+    api: ApiClient, model: FakeModel
+) -> None:
+    """D8: the rule holds for programs as for people, and is shown to them."""
+    tool = {**ASK, "executor": "people", "answerers": ["slack:T1:U1", "group:crew"]}
+    chat_id = await ask(api, model, Call("ask_harbour", {}, id="call_1"), dynamic_tools=[tool])
+    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
+    assert action["answerers"] == {
+        "asker": False,
+        "people": ["slack:T1:U1"],
+        "groups": ["group:crew"],
+    }
+    assert action["asker"]["identity"] == "api:admin"
+    path = f"/chats/{chat_id}/actions/{action['id']}"
+    submission = {"results": [{"tool_call_id": "call_1", "result": 1}]}
+    for where, body in ((path, {"option": 0}), (f"/chats/{chat_id}/tool-results", submission)):
+        refused = await api.call("POST", where, body)
+        assert (refused.status, refused.body["code"]) == (403, "may_not_answer")
+        assert refused.body["detail"] == "Only slack:T1:U1 or members of crew may answer this."
+    assert (await api.get(f"/chats/{chat_id}/actions"))["actions"][0]["state"] == "open"
+
+
+async def test_a_program_that_asked_may_answer(api: ApiClient, model: FakeModel) -> None:
+    """D8"""
+    tool = {**ASK, "executor": "people", "answerers": "asker"}
+    chat_id = await ask(api, model, Call("ask_harbour", {}, id="call_1"), dynamic_tools=[tool])
+    (action,) = (await api.get(f"/chats/{chat_id}/actions"))["actions"]
+    await api.post(f"/chats/{chat_id}/actions/{action['id']}", {"option": 0})
+    await until(api, chat_id, "waiting")
+
+
+async def test_a_rule_for_nobody_is_refused_where_the_tool_is_brought(api: ApiClient) -> None:
+    for extra, field, says in (
+        ({"executor": "people", "answerers": ["U1"]}, "answerers", "must be an identity"),
+        ({"answerers": "asker"}, "answerers", 'the executor "people" alone'),
+    ):
+        body = {"content": "hi", "dynamic_tools": [{**ASK, **extra}]}
+        refused = await api.call("POST", "/chats", body)
+        assert refused.fields == [f"dynamic_tools[0].{field}"]
+        assert says in refused.body["validations"][0]["detail"]

@@ -5,15 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine.chat.actions import RequiredAction
-from engine.chat.content import Author
 from engine.chat.snapshot import Executor
-from engine.chat.view import ShownStatus
 from engine.tools.definition import ToolDefinition
 from tests.acceptance.slack_house import (
     answers,
     both_ways,
-    chat_of,
     house,
     texts,
     until_asks,
@@ -187,30 +183,6 @@ async def test_a_form_that_comes_too_late_says_who_answered(
         shown = slack.modal(bo)
         assert shown
         assert "Ada answered this already." in str(shown.blocks)
-
-
-async def test_who_may_not_answer_is_told_alone_and_changes_nothing(
-    slack: FakeSlack, model: FakeModel, database_url: str
-) -> None:
-    """D8"""
-    ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
-    model.script([SHIP], [Say("Shipped.")])
-
-    def only_ada(_action: RequiredAction, by: Author) -> str | None:
-        return None if by.identity.endswith(ada.id) else "Only Ada may answer this."
-
-    async with house(slack, model, database_url, may_answer=only_ada) as wren:
-        question = await ada.say(harbour, "<@BOT> release")
-        asked = await until_asks(slack, harbour, question, "Ship it?")
-        harbour.members.append(bo.id)
-        await bo.click(asked, "Yes")
-        (told,) = await slack.wait_until(lambda: slack.ephemerals(bo))
-        assert told.plain == "Only Ada may answer this."
-        chat_id = await chat_of(wren, slack, harbour, question)
-        assert (await wren.replica.view(chat_id)).status is ShownStatus.REQUIRES_ACTION
-        await ada.click(asked, "Yes")
-        await until_says(slack, harbour, question, "❓ Ship it?\n✅ Ada answered: Yes", "Shipped.")
-        assert slack.ephemerals(ada) == []
 
 
 async def test_the_same_click_twice_is_one_answer_and_no_reproach(

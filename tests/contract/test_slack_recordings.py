@@ -16,18 +16,24 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from adapters.contract import ChatDefaults
+from adapters.delivery.call_times import CallTimes
+from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient, web_client
 from adapters.slack.courtesy import Courtesy
+from adapters.slack.desk import House
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import mentions_us
 from adapters.slack.intake import EventKind
+from adapters.slack.limits import RATES
 from adapters.slack.people import People
-from adapters.slack.questions import anybody_may_answer
 from adapters.slack.receiver import HttpDoor, SlackReceiver
 from adapters.slack.translate import Ignore, Intent, StartOrSend, translate
 from adapters.slack.workspaces import OneWorkspace, Workspace
+from config.settings import SlackSettings
 from engine.api import ClaimedEvent, Engine
+from engine.budgets.memory_budget import MemoryBudget
 from engine.store.pool import Pool
 from engine.stream.relay_memory import MemoryRelay
 from tests.fakes.slack_http_events import sign
@@ -105,10 +111,18 @@ class Door:
         def refuse(_: Courtesy) -> None:
             raise AssertionError("no recording opens a form of ours")
 
+        house = House(
+            engine=self.engine,
+            settings=SlackSettings(),
+            defaults=ChatDefaults(),
+            rights=AnswerRights(self.engine, clock=time.monotonic),
+            spawn=refuse,
+            times=CallTimes(MemoryBudget(), platform="slack", rates=RATES),
+        )
         receiver = SlackReceiver(
             self.engine,
             workspaces=OneWorkspace(workspace),
-            forms=FormDesk(self.engine, anybody_may_answer),
+            forms=FormDesk(house),
             stop_reaction="octagonal_sign",
             spawn=refuse,
         )

@@ -1,4 +1,4 @@
--- name: load_snapshot(chat_id, source_key, edited_message_id, action_id, names_message) :one
+-- name: load_snapshot(chat_id, source_key, edited_message_id, action_id, names_message, answers, identity) :one
 -- One statement reads all that a decision may know; the row is locked already. The version is the one
 -- that the decision will write, so a refusal writes nothing at all.
 SELECT
@@ -44,7 +44,18 @@ SELECT
         SELECT m.id FROM chat_messages AS m
         WHERE m.chat_id = c.id AND m.role = 'assistant' AND m.visibility <> 'user' AND NOT m.deleted
         ORDER BY m.id DESC LIMIT 1
-    ) END AS asking_message
+    ) END AS asking_message,
+    CASE WHEN $6::boolean THEN (
+        SELECT json_agg(json_build_object(
+            'tool_call_id', a.tool_call_id, 'answerers', a.answerers, 'asker', a.asker
+        ) ORDER BY a.id)
+        FROM required_actions AS a
+        WHERE a.chat_id = c.id AND a.state = 'open' AND a.answerers IS NOT NULL
+    ) END AS restricted,
+    CASE WHEN $6::boolean THEN ARRAY(
+        SELECT m.group_name FROM people_group_members AS m
+        WHERE m.organization_id = c.organization_id AND m.identity = $7::text
+    ) END AS people_groups
 FROM chats AS c
 WHERE c.id = $1
 
@@ -211,14 +222,19 @@ SELECT $1::uuid, $2::bigint, r.tool_call_id, r.tool_name
 FROM jsonb_to_recordset($3::jsonb) AS r (tool_call_id text, tool_name text)
 
 -- name: open_actions(chat_id, organization_id, actions, deadline_at, revision) :many
--- Ids follow the order of the calls.
+-- Ids follow the order of the calls. Who asks is whoever spoke last, however many spoke before.
 INSERT INTO required_actions (chat_id, organization_id, tool_call_id, tool_name, executor, args,
-                              form, deadline_at, revision)
-SELECT $1::uuid, $2::uuid, a.tool_call_id, a.tool_name, a.executor, a.args, a.form,
+                              form, answerers, asker, deadline_at, revision)
+SELECT $1::uuid, $2::uuid, a.tool_call_id, a.tool_name, a.executor, a.args, a.form, a.answerers,
+       (
+           SELECT m.author FROM chat_messages AS m
+           WHERE m.chat_id = $1::uuid AND m.role = 'user' AND m.author IS NOT NULL AND NOT m.deleted
+           ORDER BY m.id DESC LIMIT 1
+       ),
        $4::timestamptz, $5::bigint
 FROM ROWS FROM (
     jsonb_to_recordset($3::jsonb) AS (
-        tool_call_id text, tool_name text, executor text, args text, form jsonb
+        tool_call_id text, tool_name text, executor text, args text, form jsonb, answerers jsonb
     )
 ) WITH ORDINALITY AS a
 ORDER BY a.ordinality

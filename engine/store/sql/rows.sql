@@ -54,7 +54,7 @@ json_build_object(
 json_build_object(
     'id', a.id, 'chat_id', a.chat_id, 'tool_call_id', a.tool_call_id, 'tool_name', a.tool_name,
     'executor', a.executor, 'args', a.args, 'state', a.state, 'created_at', a.created_at,
-    'form', a.form, 'deadline_at', a.deadline_at, 'closed_at', a.closed_at,
+    'form', a.form, 'answerers', a.answerers, 'asker', a.asker, 'deadline_at', a.deadline_at, 'closed_at', a.closed_at,
     'answered_by', a.answered_by, 'answer', a.answer, 'revision', a.revision
 )
 
@@ -171,3 +171,11 @@ UNION ALL
 SELECT NULL, q.id, 'user', false FROM chat_queued_messages AS q
 WHERE q.chat_id = $1 AND q.source_key = $2
 LIMIT 1
+
+-- name: groups_of(chat_id, identity) :one
+-- Groups are the organization's, so whose chat it is decides.
+SELECT ARRAY(
+    SELECT m.group_name FROM people_group_members AS m
+    WHERE m.organization_id = c.organization_id AND m.identity = $2::text
+) AS groups
+FROM chats AS c WHERE c.id = $1

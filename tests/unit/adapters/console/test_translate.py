@@ -1,11 +1,12 @@
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
 
 from adapters.console import translate
-from adapters.console.translate import AnswerInvalid, answer_of, cursor_of, cursor_text
+from adapters.console.translate import AnswerInvalid, answer_of, cursor_of, cursor_text, written
 from engine.api import ChatCursor
 from engine.chat.actions import RequiredAction
 from engine.chat.commands import BusyBehavior
@@ -116,3 +117,17 @@ def test_cursor_comes_back_exactly() -> None:
     assert cursor_of(cursor_text(cursor)) == cursor
     for text in ("", "-", "1-x", "x-" + "0" * 32, "9" * 18 + "-" + "0" * 32):
         assert cursor_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "initial", "text"),
+    [
+        (FieldKind.TEXT, None, ""),
+        (FieldKind.TEXT, "a\nb", "a\nb"),
+        (FieldKind.LINES, ["a", "b"], "a\nb"),
+        (FieldKind.JSON, ["a", 1], '["a", 1]'),
+        (FieldKind.JSON, {"å": 1}, '{"å": 1}'),
+    ],
+)
+def test_a_field_begins_as_people_would_write_it(kind: FieldKind, initial: Any, text: str) -> None:
+    assert written(Field(name="a", label="A", kind=kind, initial=initial)) == text

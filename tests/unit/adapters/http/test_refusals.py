@@ -11,7 +11,7 @@ from engine.chat.decision import LimitReached, LimitScope, Refusal, RefusalReaso
 def test_every_reason_has_a_status_and_a_sentence(reason: RefusalReason) -> None:
     problem = problem_of(Refusal(reason=reason))
     assert problem.code == reason.value
-    assert problem.status in (404, 409, 422, 429)
+    assert problem.status in (403, 404, 409, 422, 429)
     assert problem.message.endswith(".")
 
 

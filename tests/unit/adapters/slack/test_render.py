@@ -1,27 +1,25 @@
 """What Slack is sent: within its limits, and without anything in it that pings."""
 
-import json
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from adapters.contract import MessageRef, Page, Place, Question
-from adapters.slack.buttons import FormOrigin, origin_of_form, press_of, values_of_form
-from adapters.slack.form_inputs import errors_of
-from adapters.slack.plain_labels import label_of
-from adapters.slack.render import (
-    edit_arguments,
-    form_view,
-    nonce_of_message,
-    notice_view,
-    post_arguments,
+from adapters.slack.buttons import (
+    AnswerPressed,
+    OptionsWanted,
+    answer_value,
+    options_wanted,
+    press_of,
 )
-from engine.chat.form import Field, FieldKind, Form, FormKind, Option, answer_of_fields
+from adapters.slack.option_menus import found_options
+from adapters.slack.plain_labels import distinct_labels, label_of
+from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
+from engine.chat.form import Field, FieldKind, Form, FormKind, Option
 from engine.chat.ids import ActionId
 from engine.chat.writes import ActionState
-from tests.fakes.slack_forms import fill_form
-from tests.fakes.slack_limits import check_blocks, check_view
+from tests.fakes.slack_limits import check_blocks
 from tests.fakes.slack_text import pings_in, text_leaves
 
 HERE = Place(installation="T1", channel="C1", thread="1700000000.000100")
@@ -38,28 +36,7 @@ def form(kind: FormKind, *labels: str, ask: str = "Which?", fields: tuple[Field,
     return Form(question=ask, kind=kind, options=options, fields=fields)
 
 
-FIELDS = (
-    Field(name="why", label="Why", kind=FieldKind.TEXT, required=True, hint="In a word"),
-    Field(name="count", label="Count", kind=FieldKind.INTEGER, minimum=1, maximum=9, initial=3),
-    Field(name="ratio", label="Ratio", kind=FieldKind.NUMBER, initial="x"),
-    Field(name="now", label="Now", kind=FieldKind.BOOLEAN, initial=True),
-    Field(name="day", label="Day", kind=FieldKind.DATE, initial="someday"),
-    Field(name="who", label="Who", kind=FieldKind.USER),
-    Field(
-        name="boat",
-        label="Boat",
-        kind=FieldKind.CHOICE,
-        options=(Option(label="Red", value=1), Option(label="Blue", value={"hue": "b"})),
-        initial={"hue": "b"},
-    ),
-    Field(
-        name="crew",
-        label="Crew",
-        kind=FieldKind.CHOICES,
-        options=(Option(label="Ada", value="ada"), Option(label="Bo", value="bo")),
-        initial=["bo"],
-    ),
-)
+FIELDS = (Field(name="why", label="Why", kind=FieldKind.TEXT, required=True),)
 
 
 def test_a_page_is_plain_text_that_is_found_again_by_its_nonce() -> None:
@@ -105,6 +82,8 @@ def test_a_final_edit_takes_the_stop_button_away() -> None:
         question(form(FormKind.BUTTONS, NASTY, NASTY, ask=NASTY)),
         question(form(FormKind.SELECT, *[NASTY] * 100, ask=NASTY)),
         question(form(FormKind.SELECT, *[f"{n}" for n in range(100)], ask="```\n" + NASTY)),
+        question(form(FormKind.SELECT, *[f"{n}" for n in range(101)])),
+        question(form(FormKind.BUTTONS, *["<&>" * 400] * 5)),
         question(form(FormKind.MODAL, ask=NASTY, fields=FIELDS)),
         question(form(FormKind.BUTTONS, "x", ask="  "), ActionState.ANSWERED, NASTY),
         question(form(FormKind.BUTTONS, "x"), ActionState.EXPIRED, "Nobody answered in time."),
@@ -138,69 +117,6 @@ def test_an_answered_question_has_no_buttons_and_says_who_answered() -> None:
     assert "Ada answered: x" in sent["text"]
 
 
-def test_a_form_takes_every_kind_of_field_there_and_back() -> None:
-    """D8"""
-    asked = form(FormKind.MODAL, ask=NASTY, fields=FIELDS)
-    origin = FormOrigin(
-        action_id=ActionId(7), channel="C1", thread=HERE.thread, message_ts="1700000001.000200"
-    )
-    view = form_view(asked, origin)
-    assert check_view(view) == []
-    entered = {"Why": "Because", "Ratio": "0.5", "Day": "2026-12-24", "Who": "U1", "Boat": "Red"}
-    state = fill_form(view["blocks"], entered)
-    payload = {"view": {**view, "state": {"values": state}}}
-    assert origin_of_form(payload) == origin
-    assert answer_of_fields(asked, values_of_form(payload, asked)) == (
-        {
-            "why": "Because",
-            "count": 3,
-            "ratio": 0.5,
-            "now": True,
-            "day": "2026-12-24",
-            "who": "U1",
-            "boat": 1,
-            "crew": ["bo"],
-        },
-        {},
-    )
-
-
-def test_a_choice_of_any_value_comes_back_as_it_was() -> None:
-    asked = form(FormKind.MODAL, fields=FIELDS[6:7])
-    view = form_view(asked, FormOrigin(action_id=ActionId(1), channel="", thread="", message_ts=""))
-    payload = {"view": {**view, "state": {"values": fill_form(view["blocks"], {})}}}
-    assert values_of_form(payload, asked) == {"boat": {"hue": "b"}}
-
-
-@pytest.mark.parametrize("raw", ["", "9", "-1", "x", "1e3"])
-def test_a_forged_option_is_no_option(raw: str) -> None:
-    asked = form(FormKind.MODAL, fields=FIELDS[6:7])
-    element = {"type": "static_select", "selected_option": {"value": raw}}
-    payload = {"view": {"state": {"values": {"tw:field:0": {"value": element}}}}}
-    values = values_of_form(payload, asked)
-    result, problems = answer_of_fields(asked, values)
-    assert result == {}
-    assert set(problems) == ({"boat"} if raw else set())
-
-
-def test_problems_are_told_by_block() -> None:
-    asked = form(FormKind.MODAL, fields=FIELDS)
-    assert errors_of(asked, {"count": "Too many"}) == {"tw:field:1": "Too many"}
-
-
-@pytest.mark.parametrize(
-    "metadata", ["", "[]", "{}", '{"action": true}', '{"action": "7"}', "not json"]
-)
-def test_a_form_that_is_not_ours_is_none(metadata: str) -> None:
-    view = {"callback_id": "tw:form", "private_metadata": metadata}
-    assert origin_of_form({"view": view}) is None
-    assert origin_of_form({"view": {**view, "callback_id": "other"}}) is None
-
-
-def test_a_notice_is_a_valid_view() -> None:
-    assert check_view(notice_view(NASTY[:300])) == []
-
-
 @pytest.mark.parametrize("text", ["", "a" * 76, "<" * 76, "&" * 75, "x" * 70 + "<<<<<<"])
 def test_a_label_is_never_longer_than_allowed_nor_cut_in_an_entity(text: str) -> None:
     label = label_of(text, 75)
@@ -208,10 +124,65 @@ def test_a_label_is_never_longer_than_allowed_nor_cut_in_an_entity(text: str) ->
     assert "&" not in label.replace("&lt;", "").replace("&amp;", "").replace("&gt;", "")
 
 
-def test_form_metadata_fits() -> None:
-    origin = FormOrigin(
-        action_id=ActionId(2**62), channel="C" * 30, thread="1" * 30, message_ts="2" * 30
-    )
-    view = form_view(form(FormKind.MODAL, fields=FIELDS), origin)
-    assert len(view["private_metadata"]) < 3000
-    assert json.loads(view["private_metadata"])["action"] == 2**62
+def test_alike_labels_are_told_apart() -> None:
+    """D8"""
+    sent = post_arguments(HERE, question(form(FormKind.BUTTONS, "Yes", "No", "Yes")), NONCE)
+    labels = [button["text"]["text"] for button in sent["blocks"][1]["elements"]]
+    assert labels == ["Yes (1)", "No", "Yes (2)"]
+    assert distinct_labels(["a" * 9, "a" * 8, "a" * 9, "a (1)"], 8) == [
+        "aaa… (1)", "aaaaaaaa", "aaa… (2)", "a (1)",
+    ]  # fmt: skip
+    assert distinct_labels(["a", "a", "a (1)"], 8) == ["a (2)", "a (3)", "a (1)"]
+
+
+def test_options_too_long_for_their_buttons_are_told_above_them() -> None:
+    """D8"""
+    long = "Take the ferry that leaves at noon and come back with the one at ten, " + "x" * 30
+    sent = post_arguments(HERE, question(form(FormKind.BUTTONS, long, "No <!here>")), NONCE)
+    assert [block["type"] for block in sent["blocks"]] == ["section", "section", "actions"]
+    assert sent["blocks"][1]["text"]["text"] == f"• {long}"
+
+
+def test_what_a_menu_has_no_room_for_is_said_below_the_option() -> None:
+    """D8"""
+    long = "a" * 75 + " and then b"
+    sent = post_arguments(HERE, question(form(FormKind.SELECT, long, *"abcdef")), NONCE)
+    first, second, *_ = sent["blocks"][1]["elements"][0]["options"]
+    assert len(first["text"]["text"]) == 75
+    assert first["description"]["text"].endswith("and then b")
+    assert "description" not in second
+
+
+def test_more_options_than_a_menu_holds_are_searched_for() -> None:
+    """D8"""
+    names = [f"Berth {number}" for number in range(101)]
+    asked = form(FormKind.SELECT, *names)
+    (menu,) = post_arguments(HERE, question(asked), NONCE)["blocks"][1]["elements"]
+    assert (menu["type"], menu["min_query_length"]) == ("external_select", 0)
+    wanted = options_wanted({"type": "block_suggestion", "action_id": menu["action_id"],
+                             "value": " berth  100"})  # fmt: skip
+    assert wanted == OptionsWanted(action_id=ActionId(7), typed=" berth  100")
+
+    def value(index: int) -> str:
+        return answer_value(ActionId(7), index)
+
+    (found,) = found_options(asked.options, value, wanted.typed)
+    pressed = press_of({"actions": [{"action_id": menu["action_id"], "selected_option": found}]})
+    assert pressed == AnswerPressed(action_id=ActionId(7), option=100)
+    assert len(found_options(asked.options, value, "")) == 100
+    assert found_options(asked.options, value, "quay") == []
+
+
+def test_options_that_begin_with_what_was_typed_come_first() -> None:
+    options = form(FormKind.SELECT, "North Bo", "Bo", "Ada").options
+    found = found_options(options, str, "bo")
+    assert [option["value"] for option in found] == ["1", "0"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [{}, {"action_id": "tw:choose:x"}, {"action_id": "tw:open:7"}, {"action_id": "7"},
+     {"view": {"callback_id": "tw:form", "private_metadata": '{"action": 7}'}, "block_id": "x"}],
+)  # fmt: skip
+def test_menus_that_are_not_ours_want_nothing(payload: dict[str, Any]) -> None:
+    assert options_wanted(payload) is None

@@ -8,18 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chat.form import (
-    BUTTONS_MAX,
-    OPTIONS_MAX,
-    QUESTION_MAX,
-    Field,
-    FieldKind,
-    Form,
-    FormKind,
-    answer_of_fields,
-    answer_of_option,
-    derive_form,
-)
+from engine.chat.form import BUTTONS_MAX, QUESTION_MAX, Field, FieldKind, Form, FormKind
+from engine.chat.form_answers import answer_of_fields, answer_of_option
+from engine.chat.form_fields import derive_form
 
 
 def form(schema: Any = None, args: Any = None) -> Form:
@@ -46,11 +37,19 @@ def test_a_few_options_are_buttons_and_more_a_menu() -> None:
     assert (few.kind, len(few.options)) == (FormKind.BUTTONS, BUTTONS_MAX)
     many = form(args={"choices": list("abcdef")})
     assert many.kind is FormKind.SELECT
-    assert len(form(args={"options": [str(n) for n in range(500)]}).options) == OPTIONS_MAX
     assert answer_of_option(few, 1) == {"answer": "b"}
     for index in (-1, 5):
         with pytest.raises(IndexError):
             answer_of_option(few, index)
+
+
+def test_no_option_is_ever_left_out() -> None:
+    """D8"""
+    names = [f"berth {number}" for number in range(500)]
+    of_arguments = form(args={"options": names})
+    assert (of_arguments.kind, labels(of_arguments)) == (FormKind.SELECT, names)
+    of_schema = form({"type": "object", "properties": {"berth": {"enum": names}}})
+    assert answer_of_option(of_schema, 499) == {"berth": "berth 499"}
 
 
 def test_options_may_have_labels_and_odd_ones_are_left_out() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.chat import commands as c
+from engine.chat.answerers import Barred
 from engine.chat.content import NewMessage, Role, ToolCallPart, ToolResultPart, plain
 from engine.chat.decide import decide
 from engine.chat.decision import Decision, Refusal
@@ -43,6 +44,7 @@ TARGETS = (
     EditTarget(id=MessageId(6), role=Role.USER),
 )
 FENCES = (FENCE, c.Fence(runner_id=FENCE.runner_id), replace(FENCE, history_version=VERSION - 1))
+BARRED = Barred(tool_call_id=APPROVE.tool_call_id, who_may="Ada")
 Asked = tuple[Snapshot, c.Command]
 
 
@@ -76,6 +78,7 @@ def submit(chat: Snapshot) -> Iterator[Asked]:
     unknown = ToolResultPart(tool_call_id=ToolCallId("call_x"), tool_name="", result=1)
     for results in (right, right[1:], (*right, *right), (*right, unknown)):
         yield chat, c.SubmitToolResults(results=results)
+        yield replace(chat, barred=(BARRED,)), c.SubmitToolResults(results=results)
         for asking in (MESSAGE, None):
             submission = c.SubmitToolResults(results=results, message_id=MESSAGE)
             yield replace(chat, asking_message=asking), submission
@@ -84,7 +87,8 @@ def submit(chat: Snapshot) -> Iterator[Asked]:
 def answer(chat: Snapshot) -> Iterator[Asked]:
     for target in (None, APPROVE.tool_call_id, *(call.tool_call_id for call in chat.open_calls)):
         command = c.AnswerAction(action_id=ActionId(1), result="yes")
-        yield replace(chat, action_target=target), command
+        for barred in ((), (BARRED,)):
+            yield replace(chat, action_target=target, barred=barred), command
 
 
 def only(*commands: c.Command) -> Callable[[Snapshot], Iterator[Asked]]:

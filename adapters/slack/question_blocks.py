@@ -1,0 +1,90 @@
+"""Questions as messages show them (pure): what is asked, by which controls, and what became of it."""
+
+from typing import Any
+
+from adapters.contract import Question
+from adapters.slack import limits
+from adapters.slack.buttons import ANSWER_PREFIX, CHOOSE_PREFIX, OPEN_PREFIX, answer_value
+from adapters.slack.markup import render_mrkdwn
+from adapters.slack.option_menus import menu
+from adapters.slack.plain_labels import distinct_labels, is_cut, label_of, plain_text
+from engine.chat.form import Form, FormKind, Option
+from engine.chat.writes import ActionState
+
+OUTCOME_MAX = 600
+"""Characters of what became of a question; with the question they stay editable."""
+LONG_OPTION_MAX = 500
+"""Characters of an option that is too long for its button and so is told above it."""
+Block = dict[str, Any]
+
+QUESTION_MARK = "❓ "
+_OUTCOME_MARKS = {
+    ActionState.ANSWERED: "✅ ",
+    ActionState.EXPIRED: "⌛ ",
+    ActionState.CANCELLED: "✖️ ",
+}
+
+
+def question_blocks(question: Question) -> list[Block]:
+    """The question with its controls while it is open, with its outcome afterwards."""
+    asked = section(QUESTION_MARK + question_text(question.form))
+    if question.state is ActionState.OPEN:
+        return [asked, *_long_options(question.form), _controls(question)]
+    mark = _OUTCOME_MARKS.get(question.state, "")
+    said = mark + label_of(question.outcome, OUTCOME_MAX)
+    outcome = {"type": "mrkdwn", "text": said, "verbatim": True}
+    return [asked, {"type": "context", "elements": [outcome]}]
+
+
+def question_fallback(question: Question) -> str:
+    """What notifications, search and screen readers get."""
+    asked = QUESTION_MARK + question_text(question.form)
+    return f"{asked}\n{label_of(question.outcome, OUTCOME_MAX)}" if question.outcome else asked
+
+
+def question_text(form: Form) -> str:
+    """What is asked, in mrkdwn that fits a section."""
+    text = render_mrkdwn(form.question) or "What do you say?"
+    longest = limits.SECTION_TEXT_MAX - len(QUESTION_MARK)
+    # Cut text is shown as it is, since a cut may leave markup or an entity open.
+    return text if len(text) <= longest else label_of(form.question, longest)
+
+
+def section(text: str) -> Block:
+    """A section of mrkdwn in which no name becomes a mention."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+def button(action_id: str, label: str, value: str) -> Block:
+    """A button; the label is one of `plain_labels`."""
+    return {"type": "button", "action_id": action_id, "text": plain_text(label), "value": value}
+
+
+def _long_options(form: Form) -> list[Block]:
+    """Options that their buttons cannot hold, in full."""
+    if form.kind is not FormKind.BUTTONS:
+        return []
+    cut = [each.label for each in form.options if is_cut(each.label, limits.BUTTON_TEXT_MAX)]
+    lines = [f"• {label_of(label, LONG_OPTION_MAX)}" for label in cut]
+    return [section("\n".join(lines))] if lines else []
+
+
+def _button_labels(options: tuple[Option, ...]) -> list[str]:
+    return distinct_labels([option.label for option in options], limits.BUTTON_TEXT_MAX)
+
+
+def _controls(question: Question) -> Block:
+    action_id, form = question.action_id, question.form
+    match form.kind:
+        case FormKind.BUTTONS:
+            elements = [
+                button(f"{ANSWER_PREFIX}{action_id}:{index}", label, answer_value(action_id, index))
+                for index, label in enumerate(_button_labels(form.options))
+            ]
+        case FormKind.SELECT:
+            chooser = menu(form.options, lambda index: answer_value(action_id, index))
+            elements = [{"action_id": f"{CHOOSE_PREFIX}{action_id}"} | chooser]
+        case FormKind.MODAL:
+            opener = button(f"{OPEN_PREFIX}{action_id}", "Answer…", str(action_id))
+            elements = [opener | {"style": "primary"}]
+    return {"type": "actions", "block_id": f"tw:controls:{action_id}", "elements": elements}
