@@ -105,5 +105,5 @@ async def test_a_workspace_takes_so_many_posts_and_a_channel_one_a_second(
 async def test_an_accelerated_clock_shortens_the_minute() -> None:
     async with FakeSlack.start(clock=SlackClock(speed=1000)) as slack:
         began = slack.clock.now()
-        await slack.clock.sleep(30)
+        await slack.clock.sleep_until(began + 30)
         assert 30 <= slack.clock.now() - began < 3000
