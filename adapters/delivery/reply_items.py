@@ -55,7 +55,8 @@ class ReplyItem:
 
     `activity`: a line below the text for now, about what takes time. It is no part of the text,
     which only grows. `tasks`: the same for platforms that show it as cards. `reader`: the author of
-    what is answered, as messages name authors; empty where nobody is known.
+    what is answered, as messages name authors; empty where nobody is known. `rates`: the answer is
+    whole, so people may say what they think of it; the message that it answers.
     """
 
     key: ItemKey
@@ -65,6 +66,7 @@ class ReplyItem:
     can_stop: bool = False
     tasks: tuple[TaskCard, ...] = ()
     reader: str = ""
+    rates: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

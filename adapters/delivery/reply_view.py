@@ -95,13 +95,14 @@ class _Draft:
             self.paragraphs.append(text.strip("\n"))
             self.has_said_anything = True
 
-    def close_segment(self, turn: _Turn) -> None:
+    def close_segment(self, turn: _Turn, *, is_whole: bool = False) -> None:
         self._put(
             ReplyItem(
                 key=self._key(turn),
                 markdown=self._text(),
                 tasks=tuple(self.tasks),
                 reader=_reader(turn),
+                rates=turn.user.id if is_whole else None,
             )
         )
 
@@ -259,7 +260,8 @@ def _items_of(
         return draft.items
     ending = _ending(mirror, turn, draft) if is_last else _past_ending(mirror, turn)
     draft.say(ending)
-    draft.close_segment(turn)
+    is_whole = not ending and any(m.finish is Finish.STOP for m in turn.replies[-1:])
+    draft.close_segment(turn, is_whole=is_whole)
     return draft.items
 
 

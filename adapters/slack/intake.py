@@ -22,8 +22,10 @@ from adapters.slack.buttons import (
     place_of_press,
     press_of,
 )
+from adapters.slack.feedback import Rated, rated_of
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import mentions_us
+from adapters.slack.orders import order_of
 from adapters.slack.wire import Json, object_at, objects_at, text_at
 
 
@@ -38,6 +40,9 @@ class EventKind(StrEnum):
     CLICK = "click"
     FORM = "form"
     VIEW = "view"
+    COMMAND = "command"
+    RETRY = "retry"
+    RATING = "rating"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +71,23 @@ TOMBSTONE = "tombstone"
 
 
 def intake(
-    body: Json, identity: SlackIdentity, *, stop_reaction: str, answer_bots: bool = False
+    body: Json,
+    identity: SlackIdentity,
+    *,
+    stop_reaction: str,
+    retry_reaction: str = "",
+    answer_bots: bool = False,
 ) -> Kept | Dropped:
     """Decide on any delivery whatsoever. Never raises. `answer_bots`: mentions by other apps count."""
+    if (order := order_of(body)) is not None:
+        thread_key = f"command:{order.at.user_id}"
+        return Kept(kind=EventKind.COMMAND, event_key=_event_key(body), thread_key=thread_key)
     match text_at(body, "type"):
         case "event_callback":
-            return _intake_event(body, identity, stop_reaction, answer_bots=answer_bots)
+            reactions = {stop_reaction: EventKind.REACTION}
+            if retry_reaction:
+                reactions.setdefault(retry_reaction, EventKind.RETRY)
+            return _intake_event(body, identity, reactions, answer_bots=answer_bots)
         case "block_actions":
             return _intake_press(body)
         case "view_submission":
@@ -102,7 +118,11 @@ def thread_of(message: Json) -> str:
 
 
 def _intake_event(
-    body: Json, identity: SlackIdentity, stop_reaction: str, *, answer_bots: bool
+    body: Json,
+    identity: SlackIdentity,
+    reactions: Mapping[str, EventKind],
+    *,
+    answer_bots: bool,
 ) -> Kept | Dropped:
     event = object_at(body, "event")
     kind, subtype = text_at(event, "type"), text_at(event, "subtype")
@@ -113,7 +133,7 @@ def _intake_event(
     if kind == "message" and subtype == "message_deleted":
         return _intake_deletion(body, event, identity)
     if kind == "reaction_added":
-        return _intake_reaction(body, event, identity, stop_reaction)
+        return _intake_reaction(body, event, identity, reactions)
     if kind == "agent_session_stopped":
         return _kept(body, EventKind.STOPPED, event, text_at(event, "thread_ts"))
     return _intake_view(body, event)
@@ -188,10 +208,11 @@ def _intake_deletion(body: Json, event: Json, identity: SlackIdentity) -> Kept |
 
 
 def _intake_reaction(
-    body: Json, event: Json, identity: SlackIdentity, stop_reaction: str
+    body: Json, event: Json, identity: SlackIdentity, reactions: Mapping[str, EventKind]
 ) -> Kept | Dropped:
-    if text_at(event, "reaction") != stop_reaction:
-        return Dropped(reason="not the stop reaction")
+    kind = reactions.get(text_at(event, "reaction"))
+    if kind is None:
+        return Dropped(reason="not a reaction that means anything")
     user = text_at(event, "user")
     if not user or user == identity.bot_user_id:
         return Dropped(reason="not made by a person")
@@ -200,13 +221,23 @@ def _intake_reaction(
     if not ts or not channel:
         return Dropped(reason="not on a message")
     return Kept(
-        kind=EventKind.REACTION,
+        kind=kind,
         event_key=_event_key(body),
         thread_key=f"{identity.message_key(channel, ts)}:reaction",
     )
 
 
+def _intake_rating(body: Json, rated: Rated) -> Kept:
+    return Kept(
+        kind=EventKind.RATING,
+        event_key=_event_key(body),
+        thread_key=f"rating:{rated.turn_id}:{rated.user_id}",
+    )
+
+
 def _intake_press(body: Json) -> Kept | Dropped:
+    if (rated := rated_of(body)) is not None:
+        return _intake_rating(body, rated)
     pressed = press_of(body)
     if isinstance(pressed, ForeignPressed):
         return Dropped(reason="not a control of ours")
@@ -224,6 +255,8 @@ def _intake_press(body: Json) -> Kept | Dropped:
 
 
 def _intake_form(body: Json) -> Kept | Dropped:
+    if (rated := rated_of(body)) is not None:
+        return _intake_rating(body, rated)
     origin = origin_of_form(body)
     if origin is None or not text_at(body, "user", "id"):
         return Dropped(reason="not a form of ours")

@@ -12,7 +12,9 @@ from adapters.slack.answering import Answering
 from adapters.slack.buttons import place_of_press
 from adapters.slack.conversation import Conversation
 from adapters.slack.desk import Desk, House
+from adapters.slack.feedback import Rated
 from adapters.slack.gathering import Gathering
+from adapters.slack.rating import RatingDesk
 from adapters.slack.revising import Revising
 from adapters.slack.stopping import Stopping
 from adapters.slack.translate import (
@@ -105,6 +107,8 @@ async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attem
             await Stopping(desk).stop(intent, desk.author(intent.user_id, names))
         case Click():
             await Answering(desk).answer(intent, desk.author(intent.user_id, names))
+        case Rated():
+            await RatingDesk(desk).rate(intent, desk.author(intent.user_id, names))
         case ViewEvent():
             await Viewing(desk).handle(intent)
         case Ignore(reason=reason):

@@ -12,6 +12,7 @@ from adapters.slack.buttons import (
     place_of_press,
     press_of,
 )
+from adapters.slack.feedback import Rated, rated_of
 from adapters.slack.identity import SlackIdentity
 from adapters.slack.inbound_text import (
     ONLY_MENTIONED,
@@ -99,7 +100,7 @@ class Ignore:
     reason: str
 
 
-Intent = StartOrSend | Edit | Delete | Stop | Click | ViewEvent | Ignore
+Intent = StartOrSend | Edit | Delete | Stop | Click | ViewEvent | Rated | Ignore
 
 
 def translate(
@@ -273,6 +274,10 @@ def _submitted(reading: _Reading) -> Intent:
     )
 
 
+def _rated(reading: _Reading) -> Intent:
+    return rated_of(reading.body) or Ignore(reason="not a rating of ours")
+
+
 def _viewed(reading: _Reading) -> Intent:
     return view_event(reading.event) or Ignore(reason="not of the agent view")
 
@@ -286,6 +291,7 @@ _TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
     EventKind.CLICK: _clicked,
     EventKind.FORM: _submitted,
     EventKind.VIEW: _viewed,
+    EventKind.RATING: _rated,
 }
 
 

@@ -117,6 +117,13 @@ class Person:
         control = shown.control(wanted)
         return await self._act(shown, control, _pressed(control.element), wait=wait)
 
+    async def rate(self, message: Pressable, *, good: bool, wait: bool = True) -> Delivery:
+        """Press one of the two buttons that ask what people think."""
+        shown = self._look(message)
+        control = shown.control("tw:feedback")
+        button = control.element["positive_button" if good else "negative_button"]
+        return await self._act(shown, control, {"value": button["value"]}, wait=wait)
+
     async def choose(
         self, message: Pressable, wanted: str | Json, menu: str | None = None, *, wait: bool = True
     ) -> Delivery:
