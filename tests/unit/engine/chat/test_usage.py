@@ -2,6 +2,8 @@
 
 import csv
 import io
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -77,9 +79,20 @@ def test_total_is_that_of_what_was_priced() -> None:
         ("2026-12-31T23:20:30-01:00", datetime(2027, 1, 1, 0, 20, 30, tzinfo=UTC)),
     ],
 )
+@pytest.mark.usefixtures("far_from_greenwich")
 def test_a_moment_is_of_utc_unless_it_says_otherwise(text: str, moment: datetime) -> None:
     read = usage_moment(text)
     assert (read, read.tzinfo) == (moment, UTC)
+
+
+@pytest.fixture
+def far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose own time is not UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "IST-5:30")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-12-32", "31.12.2026", "2026-12-31T25:00"])
