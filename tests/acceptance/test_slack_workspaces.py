@@ -331,5 +331,8 @@ async def test_a_token_that_cannot_be_opened_is_told_and_nothing_is_lost(
         postgres.sql(spoil.format("lost"), database=database)
         question = await ada.say(harbour, "<@BOT> hi")
         await until_true(lambda: "slack_token_unreadable" in actions(caplog))
+        tried = slack.deliveries[-1]
+        await tried.tried.wait()
+        assert {attempt.status for attempt in tried.attempts if attempt.status} == {503}
         postgres.sql(spoil.format(key_id), database=database)
         await until_says(slack, harbour, question, "All right.")

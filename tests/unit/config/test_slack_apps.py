@@ -80,11 +80,14 @@ def test_secrets_of_a_named_app_come_from_variables_and_files(file: Path, tmp_pa
         # The usual variables are those of the app without a name.
         SLACK_BOT_TOKEN="xoxb-1",
         SLACK_APP_TOKEN="xapp-1",
+        SLACK_SIGNING_SECRET="of-the-first",
     )
     apps = slack_apps(loaded.settings.slack)
     assert apps["tugboat"].bot_token == Secret("xoxb-from-file")
     assert apps["tugboat"].app_token == Secret("xapp-2")
     assert apps[""].bot_token == Secret("xoxb-1")
+    assert apps[""].signing_secret == Secret("of-the-first")
+    assert apps["tugboat"].signing_secret is None
 
 
 def test_secrets_of_all_apps_are_masked(file: Path) -> None:
