@@ -89,7 +89,7 @@ class SlackAdapter:
             spawn=self._courtesies.spawn,
             times=self._times,
         )
-        self._board = StatusBoard(self._workspaces, _signs(engine, settings))
+        self._board = StatusBoard(self._workspaces, _signs(engine, settings, self._times))
         self._pump: DeliveryPump | None = None
         self._ready = asyncio.Event()
         self._draining = asyncio.Event()
@@ -242,10 +242,10 @@ class SlackAdapter:
         self._ready.set()
 
 
-def _signs(engine: Engine, settings: SlackSettings) -> list[Sign]:
+def _signs(engine: Engine, settings: SlackSettings, times: CallTimes) -> list[Sign]:
     """What shows beside replies how threads are getting on."""
     is_off = settings.agent_view is AgentView.OFF
-    return [] if is_off else [AgentStatus(engine, settings.agent_view)]
+    return [] if is_off else [AgentStatus(engine, settings.agent_view, times)]
 
 
 def _listed(troubles: Mapping[str, str]) -> str | None:

@@ -8,14 +8,17 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
 
 from adapters.contract import Place
+from adapters.delivery.call_times import CallTimes
 from adapters.delivery.thread_status import Condition, ThreadStatus
 from adapters.errors import Denied
 from adapters.slack.agent_events import session_title
-from adapters.slack.client import SlackClient
+from adapters.slack.limits import SESSION, STATUS, TITLE
+from adapters.slack.pace import Pace
 from adapters.slack.workspaces import Workspace
 from config.slack_agent_settings import AgentView
 from engine.api import Engine
@@ -36,6 +39,10 @@ HAS_NONE: Final = frozenset(
 LEFT_ALONE_SECONDS: Final = 3600.0
 SESSION_AGAIN_SECONDS: Final = 1800.0
 """A session that is processing times out after an hour."""
+WORKING_SECONDS_MAX: Final = 5.0
+"""How long a turn's beginning waits to be shown: its end may come first."""
+RESTING_SECONDS_MAX: Final = 300.0
+"""How long its end waits, lest the thread look as if it were still going on."""
 THREADS_MAX: Final = 10_000
 THINKING: Final = "is thinking..."
 _SESSION: Final[Mapping[Condition, str]] = {
@@ -62,9 +69,15 @@ class AgentStatus:
     """The sign of the agent view. See adapters.slack.status_board."""
 
     def __init__(
-        self, engine: Engine, mode: AgentView, *, clock: Callable[[], float] | None = None
+        self,
+        engine: Engine,
+        mode: AgentView,
+        times: CallTimes,
+        *,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._engine = engine
+        self._times = times
         self._order = _ORDER[mode]
         self._clock = clock or time.monotonic
         self._left_alone: dict[tuple[str, AgentView], float] = {}
@@ -78,7 +91,7 @@ class AgentStatus:
             if self._left_alone.get((installation, view), 0.0) > self._clock():
                 continue
             try:
-                await self._show_in(view, workspace.client, place, status)
+                await self._show_in(view, workspace, place, status)
             except Denied as error:
                 if error.code not in HAS_NONE:
                     raise
@@ -89,7 +102,7 @@ class AgentStatus:
                 return
 
     async def _show_in(
-        self, view: AgentView, client: SlackClient, place: Place, status: ThreadStatus
+        self, view: AgentView, workspace: Workspace, place: Place, status: ThreadStatus
     ) -> None:
         chat = await self._engine.read_chat(status.chat_id)
         title = "" if chat is None else session_title(chat.title)
@@ -101,20 +114,30 @@ class AgentStatus:
         )
         if is_same and before is not None and self._clock() < before.again_at:
             return
+        client = workspace.client
+        is_working = status.condition is Condition.WORKING
+
+        def turn(method: str) -> AbstractAsyncContextManager[None]:
+            pace = Pace(self._times, workspace.identity.installation)
+            seconds = WORKING_SECONDS_MAX if is_working else RESTING_SECONDS_MAX
+            return pace.call(method, place.channel, seconds_max=seconds, is_urgent=not is_working)
+
         if view is AgentView.AGENT:
-            await client.set_session_status(
-                place.channel,
-                place.thread,
-                status=_SESSION.get(status.condition, "active"),
-                title=title,
-            )
+            async with turn(SESSION):
+                await client.set_session_status(
+                    place.channel,
+                    place.thread,
+                    status=_SESSION.get(status.condition, "active"),
+                    title=title,
+                )
             again = SESSION_AGAIN_SECONDS
         else:
-            is_working = status.condition is Condition.WORKING
             text = THINKING if is_working else ""
-            await client.set_assistant_status(place.channel, place.thread, status=text)
+            async with turn(STATUS):
+                await client.set_assistant_status(place.channel, place.thread, status=text)
             if title and (before is None or before.title != title):
-                await client.set_assistant_title(place.channel, place.thread, title=title)
+                async with turn(TITLE):
+                    await client.set_assistant_title(place.channel, place.thread, title=title)
             # It times out after two minutes, so whenever the board comes by.
             again = 0.0 if is_working else SESSION_AGAIN_SECONDS
         self._shown[place] = _Shown(

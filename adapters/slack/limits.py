@@ -91,6 +91,9 @@ REACT: Final = "react"  # reactions.add
 READ: Final = "read"  # conversations.history
 OPEN: Final = "open"  # conversations.open
 LINK: Final = "link"  # chat.getPermalink, whose limit is not published
+SESSION: Final = "session"  # agents.sessions.setStatus
+STATUS: Final = "status"  # assistant.threads.setStatus, whose limit is not published
+TITLE: Final = "title"  # assistant.threads.setTitle
 RATES: Final[Mapping[str, CallRate]] = {
     # Once a second in a channel, and "several hundred a minute" in a workspace.
     POST: CallRate(per_minute=300, per_channel_per_second=1),
@@ -101,6 +104,8 @@ RATES: Final[Mapping[str, CallRate]] = {
     OPEN: _TIER_3,
     REACT: _TIER_3,
     TELL: _TIER_4,
+    SESSION: _TIER_3,
+    TITLE: _TIER_4,
     START: _TIER_2,  # chat.startStream
     APPEND: _TIER_4,  # chat.appendStream
     CLOSE: _TIER_2,  # chat.stopStream

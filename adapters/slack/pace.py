@@ -23,10 +23,22 @@ class Pace:
 
     @asynccontextmanager
     async def call(
-        self, method: str, channel: str, *, seconds_max: float = PATIENCE_SECONDS
+        self,
+        method: str,
+        channel: str,
+        *,
+        seconds_max: float = PATIENCE_SECONDS,
+        is_urgent: bool = True,
     ) -> AsyncIterator[None]:
         """Make one call within the block, when its turn has come. Raises RateLimited if it does not."""
-        await permission(self._times, self._installation, channel, method, seconds_max=seconds_max)
+        await permission(
+            self._times,
+            self._installation,
+            channel,
+            method,
+            seconds_max=seconds_max,
+            is_urgent=is_urgent,
+        )
         try:
             yield
         except RateLimited as error:
