@@ -10,7 +10,6 @@ being streamed tells of a stream that somebody else has left open: it is closed 
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
 from adapters.contract import Growth, MessageRef, Place, Streaming
@@ -49,8 +48,6 @@ from adapters.errors import (
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-STARTED_WITHIN = timedelta(minutes=1)
-"""A start of our own whose answer is missing was made no longer ago than this."""
 
 
 class ReplyStreams:
@@ -73,9 +70,9 @@ class ReplyStreams:
         self._open: dict[str, OpenStream] = {}
         # How much of its item's text there was when a stream last grew.
         self._source_at: dict[str, int] = {}
-        # Replies that go on by edits, and messages that a person has stopped.
+        # Replies that go on by edits, and those that a person has stopped.
         self._edited: set[ItemKey] = set()
-        self._stopped: set[str] = set()
+        self._stopped: set[ItemKey] = set()
         # Cards that an earlier page of their reply has brought to their end.
         self._ended: dict[ItemKey, set[str]] = {}
         self._lengths: dict[ItemKey, int] = {}
@@ -121,13 +118,15 @@ class ReplyStreams:
 
     async def _translated(self, operation: Operation, now: float) -> AnyOperation | None:
         match operation:
+            case Edit(key=key, page=page) | Post(key=key, page=page) if (
+                key in self._stopped and self._wanted.is_draft(key, page)
+            ):
+                # It says nothing more before it is known how far it came.
+                return None
             case Post(key=key, page=page) if await self._may_begin(key, page):
                 return Start(key=key, page=page)
             case Edit(message_id=message_id) if message_id in self._open:
                 return self._of_open(operation, self._open[message_id], now)
-            case Edit(message_id=message_id, is_final=False) if message_id in self._stopped:
-                # A person has stopped it: it says nothing more before the end is known.
-                return None
             case Delete(key=key, page=page, message_id=message_id) if message_id in self._open:
                 return Finish(
                     key=key, page=page, message_id=message_id, growth=NOTHING, is_whole=False
@@ -137,10 +136,10 @@ class ReplyStreams:
 
     async def _may_begin(self, key: ItemKey, page: int) -> bool:
         wanted = self._wanted.page(key, page)
-        streamed = self._page(key, wanted)
-        if self._streaming is None or key in self._edited or streamed is None:
+        if self._streaming is None or key in self._edited or not wanted.is_draft:
             return False
-        if not wanted.is_draft or beginning(streamed, self._streaming.limits) == NOTHING:
+        streamed = self._page(key, wanted)
+        if streamed is None or beginning(streamed, self._streaming.limits) == NOTHING:
             return False
         if not await self._streaming.is_possible(self._place, streamed.reader):
             self.decline(key)
@@ -288,7 +287,9 @@ class ReplyStreams:
         """The message that a page was begun as, when it is not known whether it arrived."""
         if self._streaming is None or not self._ledger.pages[key, page].is_streamed:
             return None
-        since = self._ledger.attempted_at(key, page) or datetime.now(UTC) - STARTED_WITHIN
+        since = self._ledger.attempted_at(key, page)
+        if since is None:
+            return None
         known = {one.message_id for one in self._ledger.pages.values() if one.message_id}
         return await self._streaming.find(self._place, since=since, known=known)
 
@@ -311,7 +312,7 @@ class ReplyStreams:
             case StreamOver(by_person=by_person):
                 self._let_go(operation.message_id)
                 if by_person:
-                    self._stopped.add(operation.message_id)
+                    self._stopped.add(operation.key)
         raise error
 
     def _could_not_close(self, operation: Finish, *, is_too_long: bool) -> None:

@@ -37,6 +37,19 @@ class Finish:
     growth: Growth
     is_whole: bool
 
+    def without_end(self, now: float) -> Grow | None:
+        """The growth alone, for as long as streams may not be closed; None where there is none."""
+        if self.growth == Growth():
+            return None
+        return Grow(
+            key=self.key,
+            page=self.page,
+            message_id=self.message_id,
+            growth=self.growth,
+            due_at=now,
+            is_final=True,
+        )
+
 
 StreamOperation = Start | Grow | Finish
 AnyOperation = Operation | StreamOperation

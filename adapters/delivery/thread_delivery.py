@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from adapters.contract import Place, Surface
-from adapters.delivery.call_gates import FIND
+from adapters.delivery.call_gates import APPEND, FIND
 from adapters.delivery.call_line import CallLine
 from adapters.delivery.call_times import CallTimes
 from adapters.delivery.chat_watch import ChatWatch
@@ -164,7 +164,7 @@ class ThreadDelivery:
     async def _plan(self, view: ReplyView) -> tuple[AnyOperation, ...]:
         if self._watch.mirror.preview_lost:
             # What follows begins in mid-text: wait for the whole of it.
-            return ()
+            return await self._streams.translate(())
         self._streams.end_full_pages(view)
         operations = self._wanted.plan(
             view, self._ledger.pages, known_from=self._watch.known_from, now=self._clock()
@@ -209,6 +209,13 @@ class ThreadDelivery:
                 # There are few starts a minute; an edit is better than waiting for one.
                 self._streams.decline(operation.key)
                 return
+            if isinstance(operation, Finish) and (growth := operation.without_end(now)):
+                # People need not wait for the end of a stream to read all of it.
+                allowed_at = await self._line.ask({**wants, APPEND: True})
+                if allowed_at[APPEND] <= now:
+                    await self._carry_out(growth)
+                    await self._take()
+                    return
         await self._wait_until(min(at for at, _ in ready))
         await self._take()
 
