@@ -1,6 +1,6 @@
 """The bots there are: one folder per bot with `bot.toml` and its persona, read once at start."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -8,6 +8,9 @@ from typing import Final
 
 from config.bot_file import BotFile, parse_bot_file
 from config.errors import ConfigInvalid, Problem
+from config.settings import SlackSettings
+from config.slack_apps import slack_apps
+from engine.chat.answerers import parse_answerers
 
 SHIPPED_BOTS: Final = Path(__file__).parent
 DEFAULT_BOT: Final = "assistant"
@@ -44,6 +47,26 @@ def load_bots(bots_dir: str | None = None) -> Mapping[str, Bot]:
     return MappingProxyType(bots)
 
 
+def names_of(bots: Mapping[str, Bot]) -> list[str]:
+    """All bots, the one that is meant when nobody says which first."""
+    return sorted(bots, key=lambda name: (name != DEFAULT_BOT, name))
+
+
+def bots_of_apps(slack: SlackSettings, names: Sequence[str]) -> Mapping[str, str]:
+    """Return which bot answers for each Slack app. Raises `ConfigInvalid` for one that there is not."""
+    found: dict[str, str] = {}
+    problems: list[Problem] = []
+    for app, own in slack_apps(slack).items():
+        found[app] = own.bot or names[0]
+        if found[app] not in names:
+            where = f"slack.apps.{app}.bot" if app else "slack.bot"
+            mend = f"choose one of {', '.join(names)}, or name their folder in bots_dir"
+            problems.append(Problem(where=where, what=f"there is no bot {own.bot}", mend=mend))
+    if problems:
+        raise ConfigInvalid(problems)
+    return found
+
+
 def _load_bot(path: Path) -> Bot:
     file = parse_bot_file(str(path), _read(path, named_by=path))
     persona_path = path.parent / file.persona
@@ -54,6 +77,12 @@ def _load_bot(path: Path) -> Bot:
     if not persona:
         mend = "say in a few sentences who the bot is"
         raise ConfigInvalid([Problem(where=str(persona_path), what="is empty", mend=mend)])
+    try:
+        parse_answerers(file.tools.answerers)
+    except ValueError as error:
+        where, mend = f"{path}: tools.answerers", str(error)
+        problem = Problem(where=where, what="names nobody who could answer", mend=mend)
+        raise ConfigInvalid([problem]) from error
     return Bot(key=path.parent.name, file=file, persona=persona)
 
 

@@ -153,11 +153,11 @@ def check_config(environ: dict[str, str], *, as_json: bool) -> None:
 
     Reads the bots' files and the providers file too; they are not printed.
     """
-    from bots.catalog import load_bots
+    from bots.catalog import bots_of_apps, load_bots, names_of
 
     loaded = _load(environ)
     try:
-        load_bots(loaded.settings.bots_dir)
+        bots_of_apps(loaded.settings.slack, names_of(load_bots(loaded.settings.bots_dir)))
     except ConfigInvalid as invalid:
         _refuse(invalid)
     _providers(environ, loaded.settings)

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from bots.catalog import load_bots
+from bots.catalog import bots_of_apps, load_bots, names_of
 from bots.doctor_installations import check_installations
 from bots.doctor_local import (
     check_discord,
@@ -69,6 +69,7 @@ async def _examine(environ: Mapping[str, str]) -> AsyncIterator[Finding]:
         loaded = load_settings(environ)
         settings = loaded.settings
         bots = load_bots(settings.bots_dir)
+        bots_of_apps(settings.slack, names_of(bots))
     except ConfigInvalid as invalid:
         for problem in invalid.problems:
             yield fail("configuration", f"{problem.where}: {problem.what}", mend=problem.mend)

@@ -8,12 +8,10 @@ from adapters.console.adapter import ConsoleAdapter
 from adapters.contract import ChatDefaults
 from adapters.http.adapter import HttpAdapter
 from adapters.slack.adapter import SlackAdapter
-from bots.catalog import DEFAULT_BOT, load_bots
-from bots.errors import OperatorError
+from bots.catalog import bots_of_apps, load_bots, names_of
 from bots.lifecycle import Background
 from bots.replica import Replica
 from config.settings import Role, Settings
-from config.slack_apps import slack_apps
 
 
 def open_surfaces(
@@ -42,7 +40,7 @@ def _open_api(
     *,
     is_demo: bool,
 ) -> None:
-    names = _bot_names(settings)
+    names = names_of(load_bots(settings.bots_dir))
     http = HttpAdapter(
         replica.engine,
         admin_token=settings.admin.token,
@@ -66,13 +64,12 @@ def _open_slack(
     tasks: Background, settings: Settings, replica: Replica, application: web.Application
 ) -> SlackAdapter:
     bots_there = load_bots(settings.bots_dir)
-    names = _bot_names(settings)
-    apps = slack_apps(settings.slack)
+    names = names_of(bots_there)
 
     def defaults_of(bot: str) -> ChatDefaults:
         return ChatDefaults(bot=bot, suggested_prompts=bots_there[bot].file.suggested_prompts)
 
-    bots = {app: _bot_of(app, own.bot, names) for app, own in apps.items()}
+    bots = bots_of_apps(settings.slack, names)
     slack = SlackAdapter(
         replica.engine,
         settings.slack,
@@ -87,21 +84,6 @@ def _open_slack(
     tasks.start(slack.run(), name="slack")
     tasks.on_drain("slack", slack.drain)
     return slack
-
-
-def _bot_of(app: str, wanted: str | None, names: list[str]) -> str:
-    if wanted is None:
-        return names[0]
-    if wanted not in names:
-        where = f"slack.apps.{app}.bot" if app else "slack.bot"
-        mend = f"choose one of {', '.join(names)}"
-        raise OperatorError(f"{where}: there is no bot {wanted}", mend=mend)
-    return wanted
-
-
-def _bot_names(settings: Settings) -> list[str]:
-    """All bots, the one that is meant when nobody says which first."""
-    return sorted(load_bots(settings.bots_dir), key=lambda name: (name != DEFAULT_BOT, name))
 
 
 def _closing(close: Callable[[], None]) -> Callable[[web.Application], Awaitable[None]]:

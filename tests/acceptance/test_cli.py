@@ -120,6 +120,17 @@ def test_missing_secret_is_said_before_anything_starts() -> None:
     assert "hush" not in done.stderr
 
 
+def test_a_bot_that_a_slack_app_names_must_be_there(tmp_path: Path) -> None:
+    file = tmp_path / "threadwright.toml"
+    file.write_text(
+        "[slack.apps.tugboat]\nbot_token = 'xoxb-hush'\napp_token = 'xapp-hush'\nbot = 'gone'\n"
+    )
+    done = threadwright("--config", str(file), "check-config")
+    assert done.returncode == 2
+    assert "slack.apps.tugboat.bot: there is no bot gone; choose one of assistant" in done.stderr
+    assert "hush" not in done.stderr
+
+
 def test_init_slack_prints_a_manifest_five_steps_and_three_variables() -> None:
     done = threadwright("init", "slack", "--name", "Wren")
     manifest, steps = json.JSONDecoder().raw_decode(done.stdout)
