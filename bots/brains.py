@@ -6,6 +6,7 @@ the settings. A model that cannot be asked ends in the chat, before any request.
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -18,6 +19,7 @@ from bots.catalog import DEFAULT_BOT, Bot
 from config.secret import Secret
 from config.settings import Settings
 from engine.agent.brain import Brain, BrainRequest, Brains, SideModel
+from engine.chat.answerers import parse_answerers
 from engine.chat.errors import ChatError
 from engine.models.catalog import Choice, ModelCatalog
 from engine.models.key_policy import CentralKey, Unavailable, UserKey, choose_key, error_of
@@ -27,6 +29,8 @@ from engine.models.output_limit import default_output_limit
 from engine.store.errors import SealBroken, SecretKeyUnknown
 from engine.tools.attach_file import ATTACH_FILE
 from engine.tools.builtin import ASK_PEOPLE, current_time_tool
+from engine.tools.definition import ToolDefinition
+from engine.tools.registry import LocalTool
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -115,18 +119,28 @@ class BrainMaker:
         )
 
 
-def _brain(bot: Bot, choice: Choice, model: Model, side: SideModel | None) -> Brain:
-    offered, own = choice.model, bot.file.model
+def tools_of(bot: Bot) -> tuple[tuple[LocalTool, ...], tuple[ToolDefinition, ...]]:
+    """What a bot may use: tools of ours, and those that people answer."""
     allowed = bot.file.tools.allow
     local = (current_time_tool(lambda: datetime.now(UTC)), ATTACH_FILE)
+    ask = replace(ASK_PEOPLE, answerers=parse_answerers(bot.file.tools.answerers))
+    return (
+        tuple(tool for tool in local if _allows(allowed, tool.definition.name)),
+        tuple(tool for tool in (ask,) if _allows(allowed, tool.name)),
+    )
+
+
+def _brain(bot: Bot, choice: Choice, model: Model, side: SideModel | None) -> Brain:
+    offered, own = choice.model, bot.file.model
+    local, dynamic = tools_of(bot)
     persona = "\n\n".join(text for text in (bot.persona, bot.file.instructions or "") if text)
     return Brain(
         model=model,
         model_name=offered.name,
         reference=choice.reference,
         system=persona,
-        local_tools=tuple(tool for tool in local if _allows(allowed, tool.definition.name)),
-        dynamic_tools=tuple(tool for tool in (ASK_PEOPLE,) if _allows(allowed, tool.name)),
+        local_tools=local,
+        dynamic_tools=dynamic,
         context_limit=offered.context_limit,
         compaction_threshold=offered.compaction_threshold,
         max_output_tokens=own.max_output_tokens or _output_limit(choice),

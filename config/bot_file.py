@@ -24,6 +24,11 @@ class BotTools:
     """Which of the tools there are this bot is offered."""
 
     allow: tuple[str, ...] = setting(("*",), "Name patterns, such as `github__*`.")
+    answerers: tuple[str, ...] = setting(
+        ("anyone",),
+        "Who may answer what the bot asks: `anyone`, `asker`, identities, `group:NAME`, "
+        "`usergroup:slack:TEAM:ID`.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ async def test_a_button_answers_and_the_reply_goes_on_below(
 async def test_buttons_work_after_a_restart_and_their_question_is_mended(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
-    """D8"""
+    """D8, B29: the click reaches what waits, once, and the message says who decided."""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([SHIP], [Say("Not shipped.")])
     async with house(slack, model, database_url):
@@ -80,6 +80,7 @@ async def test_buttons_work_after_a_restart_and_their_question_is_mended(
         await until_says(
             slack, harbour, question, "❓ Ship it?\n✅ Ada answered: No", "Not shipped."
         )
+    assert len(model.streamed) == 2
 
 
 async def test_many_options_are_a_menu(
@@ -287,3 +288,22 @@ async def test_nothing_in_a_question_pings_anybody(
         for call in slack.calls()
         for name in ("text", "blocks")
     )
+
+
+async def test_a_question_too_long_for_a_block_is_asked_all_the_same(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D8, metabase PR#80105: a section over 3000 is invalid_blocks, and must not end in silence."""
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    long = "Is a < b & b > c? " * 200
+    options = [f"{long} {name}" for name in ("Yes", "No")]
+    model.script([Call("ask_people", {"question": long, "options": options}, "c")], [Say("Aye.")])
+    async with house(slack, model, database_url):
+        question = await ada.say(harbour, "<@BOT> release")
+        asked = await until_asks(slack, harbour, question, "Is a < b & b > c?")
+        labels = asked.button_labels
+        assert len(set(labels)) == 2
+        await ada.click(asked, labels[1])
+        await slack.wait_until(lambda: "Aye." in texts(slack, harbour, question))
+    assert model.streamed[-1].tool_result("c") == {"answer": options[1]}
+    assert [call.error for call in slack.calls("chat.postMessage") if call.error] == []

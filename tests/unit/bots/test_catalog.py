@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from bots.brains import tools_of
 from bots.catalog import DEFAULT_BOT, load_bots
 from config.errors import ConfigInvalid
+from engine.chat.answerers import Answerers
 
 
 def make_bot(
@@ -49,3 +51,24 @@ def test_mistakes_of_all_bots_are_reported_together(tmp_path: Path) -> None:
 def test_folder_without_bots_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match="holds no bot"):
         load_bots(str(tmp_path))
+
+
+def test_a_rule_for_nobody_is_a_mistake_with_its_place(tmp_path: Path) -> None:
+    make_bot(tmp_path, "wren", toml='[tools]\nanswerers = ["U1"]\n')
+    with pytest.raises(ConfigInvalid) as caught:
+        load_bots(str(tmp_path))
+    assert "wren/bot.toml: tools.answerers" in str(caught.value)
+    assert "must be an identity" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("toml", "rule"),
+    [("", None), ('[tools]\nanswerers = ["asker"]\n', Answerers(asker=True))],
+)
+def test_a_bot_says_who_may_answer_what_it_asks(
+    tmp_path: Path, toml: str, rule: Answerers | None
+) -> None:
+    """D8: anyone, unless the bot's file says so."""
+    make_bot(tmp_path, "wren", toml=toml)
+    _, (ask,) = tools_of(load_bots(str(tmp_path))["wren"])
+    assert (ask.name, ask.answerers) == ("ask_people", rule)
