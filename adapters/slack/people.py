@@ -36,6 +36,7 @@ class People:
         self._client = client
         self._clock = clock
         self._people: OrderedDict[str, _Person] = OrderedDict()
+        self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def names_of(
         self, user_ids: Iterable[str], *, teams: Mapping[str, str] = _NO_TEAMS
@@ -47,7 +48,7 @@ class People:
         wanted = dict.fromkeys(user_ids)
         unknown = [user_id for user_id in wanted if self._known(user_id) is None]
         if unknown:
-            looks = (self._look_up(user_id, teams.get(user_id, "")) for user_id in unknown)
+            looks = (self._look_together(user_id, teams.get(user_id, "")) for user_id in unknown)
             await asyncio.gather(*looks)
         found = {user_id: self._known(user_id) for user_id in wanted}
         return {user_id: person.name for user_id, person in found.items() if person and person.name}
@@ -61,6 +62,15 @@ class People:
         """The person, without a name where it could not be had; None where nobody asked lately."""
         found = self._people.get(user_id)
         return None if found is None or found.until <= self._clock() else found
+
+    async def _look_together(self, user_id: str, team_id: str) -> None:
+        """Ask once for all who want to know at the same time."""
+        looking = self._looking.get(user_id)
+        if looking is None:
+            looking = asyncio.create_task(self._look_up(user_id, team_id))
+            self._looking[user_id] = looking
+            looking.add_done_callback(lambda _: self._looking.pop(user_id, None))
+        await asyncio.shield(looking)
 
     async def _look_up(self, user_id: str, team_id: str) -> None:
         before = self._people.get(user_id)

@@ -98,6 +98,23 @@ async def test_a_limit_that_one_reply_runs_into_leaves_other_methods_and_workspa
     assert after.at - refused.at >= 1.99
 
 
+async def test_many_messages_of_one_person_ask_once_who_they_are(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D4: users.info is counted too."""
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    hung = slack.fail_next("users.info", hang=True)
+    async with house(slack, model, database_url):
+        asked = [await ada.say(harbour, f"<@BOT> {number}") for number in range(10)]
+        async with asyncio.timeout(10):
+            await hung.reached.wait()
+        hung.release()
+        for root in asked:
+            await until_says(slack, harbour, root, "All right.")
+    about = [call.args["user"] for call in slack.calls("users.info")]
+    assert about.count(ada.id) == 1
+
+
 async def test_posts_in_a_channel_keep_a_second_apart(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
