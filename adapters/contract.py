@@ -208,7 +208,10 @@ class Surface(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatDefaults:
-    """What a chat that starts on a platform is given: the bot, as its files and settings say."""
+    """What a chat that starts on a platform is given: the bot, as its files and settings say.
+
+    `tools`: what the bot can use, by name, with what people are told of each.
+    """
 
     bot: str = "assistant"
     model: str | None = None
@@ -216,3 +219,4 @@ class ChatDefaults:
     labels: Mapping[str, str] = field(default_factory=dict)
     dynamic_tools: tuple[dict[str, Any], ...] = ()
     suggested_prompts: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from adapters.console.adapter import ConsoleAdapter
 from adapters.contract import ChatDefaults
 from adapters.http.adapter import HttpAdapter
 from adapters.slack.adapter import SlackAdapter
+from bots.brains import tools_of
 from bots.catalog import bots_of_apps, load_bots, names_of
 from bots.lifecycle import Background
 from bots.replica import Replica
@@ -67,7 +68,13 @@ def _open_slack(
     names = names_of(bots_there)
 
     def defaults_of(bot: str) -> ChatDefaults:
-        return ChatDefaults(bot=bot, suggested_prompts=bots_there[bot].file.suggested_prompts)
+        local, dynamic = tools_of(bots_there[bot])
+        tools = (*(tool.definition for tool in local), *dynamic)
+        return ChatDefaults(
+            bot=bot,
+            suggested_prompts=bots_there[bot].file.suggested_prompts,
+            tools={tool.name: tool.description for tool in tools},
+        )
 
     bots = bots_of_apps(settings.slack, names)
     slack = SlackAdapter(

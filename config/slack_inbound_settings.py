@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from config.schema import setting
-from config.slack_agent_settings import SlackAgentSettings
+from config.slack_surface_settings import SlackSurfaceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackInboundSettings(SlackAgentSettings):
+class SlackInboundSettings(SlackSurfaceSettings):
     """What goes with a message, and whose messages count."""
 
     files_max: int = setting(

@@ -78,6 +78,7 @@ from engine.store.spend_limits import (
     Unchanged,
 )
 from engine.store.spending import Spending, SpendStatus
+from engine.store.thread_chats import ChannelChats, ThreadChat, ThreadChatCursor, ThreadChats
 from engine.store.tokens import TokenInfo, Tokens
 from engine.store.usage import Usage
 from engine.store.vault import Vault
@@ -98,6 +99,7 @@ __all__ = [
     "Applied",
     "Backlog",
     "Binding",
+    "ChannelChats",
     "ChatCursor",
     "ChatFollower",
     "ChatMissing",
@@ -132,6 +134,8 @@ __all__ = [
     "SpendStatus",
     "StoreError",
     "StoreUnavailable",
+    "ThreadChat",
+    "ThreadChatCursor",
     "TokenInfo",
     "Twin",
     "Unchanged",
@@ -172,7 +176,6 @@ class Engine:
         self.bindings = Bindings(pool)
         self.form_drafts = FormDrafts(pool)
         self.inbox = Inbox(pool)
-        self.looks = Looks(pool)
         self.deliveries = Deliveries(pool)
         self.receipts = Receipts(pool)
         self.tokens = Tokens(pool)
@@ -184,6 +187,8 @@ class Engine:
         self.spending = Spending(pool, self.configuration, clock)
         self.limits = SpendLimits(pool, self.configuration)
         self.usage = Usage(pool)
+        self.looks = Looks(pool)
+        self.thread_chats = ThreadChats(pool)
         self.feedback = Feedback(pool)
         self.files = Files(pool, file_limits)
         self.notifications = Notifications(pool)

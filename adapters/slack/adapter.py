@@ -15,6 +15,7 @@ from adapters.delivery.pump import DeliveryPump
 from adapters.slack.agent_view import AgentStatus
 from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.app import SlackApp
+from adapters.slack.command_desk import CommandDesk
 from adapters.slack.courtesy import Courtesies
 from adapters.slack.desk import House
 from adapters.slack.forms import FormDesk
@@ -24,6 +25,7 @@ from adapters.slack.intent_handler import IntentHandler
 from adapters.slack.limits import RATES
 from adapters.slack.markup import MrkdwnRenderer
 from adapters.slack.notifier import SlackNotifier
+from adapters.slack.reactions import Reactions
 from adapters.slack.status_board import Sign, StatusBoard
 from adapters.slack.streams import SlackStreams
 from adapters.slack.surface import SlackSurface
@@ -165,6 +167,7 @@ class SlackAdapter:
                     session,
                     self._draining,
                     forms=forms,
+                    commands=CommandDesk(self._house),
                     spawn=self._courtesies.spawn,
                 )
                 tasks.create_task(serving, name=f"slack app {app.name}".rstrip())
@@ -244,8 +247,11 @@ class SlackAdapter:
 
 def _signs(engine: Engine, settings: SlackSettings, times: CallTimes) -> list[Sign]:
     """What shows beside replies how threads are getting on."""
-    is_off = settings.agent_view is AgentView.OFF
-    return [] if is_off else [AgentStatus(engine, settings.agent_view, times)]
+    signs: list[Sign] = []
+    if settings.agent_view is not AgentView.OFF:
+        signs.append(AgentStatus(engine, settings.agent_view, times))
+    reactions = Reactions(engine, settings, times)
+    return [*signs, reactions] if reactions.is_any_set else signs
 
 
 def _listed(troubles: Mapping[str, str]) -> str | None:

@@ -10,6 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.errors import SurfaceError
 from adapters.slack.client import SlackClient, web_client
+from adapters.slack.command_desk import CommandDesk
 from adapters.slack.courtesy import Spawn
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import SlackIdentity
@@ -24,6 +25,7 @@ from adapters.slack.token_renewal import TokenRenewal
 from adapters.slack.workspaces import AllWorkspaces, OneWorkspace, Workspace, Workspaces
 from config.settings import SlackSettings
 from config.slack_app_settings import SlackAppSettings
+from config.slack_surface_settings import emoji
 from engine.api import Engine
 
 logger = logging.getLogger(__name__)
@@ -102,6 +104,7 @@ class SlackApp:
         draining: asyncio.Event,
         *,
         forms: FormDesk,
+        commands: CommandDesk,
         spawn: Spawn,
     ) -> None:
         """Take deliveries from when Slack has told who we are until drained; what was taken is stored."""
@@ -114,7 +117,7 @@ class SlackApp:
         if found is None:
             return
         workspaces.add(self.name, found)
-        self._open(found, session, forms=forms, spawn=spawn)
+        self._open(found, session, forms=forms, commands=commands, spawn=spawn)
         try:
             async with asyncio.TaskGroup() as tasks:
                 if renewal is not None:
@@ -141,13 +144,16 @@ class SlackApp:
         session: aiohttp.ClientSession,
         *,
         forms: FormDesk,
+        commands: CommandDesk,
         spawn: Spawn,
     ) -> None:
         receiver = SlackReceiver(
             self._engine,
             workspaces=workspaces,
             forms=forms,
+            commands=commands,
             stop_reaction=self._settings.stop_reaction,
+            retry_reaction=emoji(self._settings.retry_reaction),
             answer_bots=self._settings.answer_bots,
             spawn=spawn,
         )

@@ -306,6 +306,12 @@ class SlackClient:
             if error.code != "already_reacted":
                 raise
 
+    async def reactions(self, channel: str, ts: str, user_id: str) -> set[str]:
+        """The reactions that a user has put on a message."""
+        answer = await self._call(self._sdk.reactions_get(channel=channel, timestamp=ts, full=True))
+        found = (answer.get("message") or {}).get("reactions") or ()
+        return {str(each["name"]) for each in found if user_id in each.get("users", ())}
+
     async def remove_reaction(self, channel: str, ts: str, name: str) -> None:
         """Take our reaction back; having none is fine."""
         try:

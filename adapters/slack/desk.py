@@ -18,8 +18,10 @@ from adapters.slack.identity import PLATFORM, SlackIdentity, is_app
 from adapters.slack.limits import REACT, TELL
 from adapters.slack.pace import Pace
 from adapters.slack.refusals import told_of
+from adapters.slack.wire import text_at
 from adapters.slack.workspaces import Workspace
 from config.settings import SlackSettings
+from config.slack_surface_settings import emoji
 from engine.api import Applied, Binding, Engine
 from engine.chat.commands import Unarchive, UserCommand
 from engine.chat.content import Author
@@ -28,11 +30,10 @@ from engine.chat.ids import ChatId
 
 logger = logging.getLogger(__name__)
 
-SEEN_REACTION = "eyes"
-DOWNLOADS_MAX = 4
-"""Files that a process holds in memory at a time, on their way from Slack into the database."""
 TELL_SECONDS_MAX = 3.0
 """How long the next events of a thread may wait for one to be told of."""
+DOWNLOADS_MAX = 4
+"""Files that a process holds in memory at a time, on their way from Slack into the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +45,8 @@ class House:
     defaults: ChatDefaults
     rights: AnswerRights
     spawn: Spawn
-    downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DOWNLOADS_MAX))
     times: CallTimes
+    downloads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DOWNLOADS_MAX))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,21 @@ class Desk:
             PLATFORM, self.identity.installation, channel, thread
         )
 
+    async def binding_around(self, channel: str, ts: str) -> Binding | None:
+        """The same for the thread that this message is in, or has. Raises SurfaceError.
+
+        The ledger knows what we have posted; of other messages only Slack knows which thread they are in.
+        """
+        if (binding := await self.binding(channel, ts)) is not None:
+            return binding
+        installation = self.identity.installation
+        found = await self.engine.bindings.find_by_page(PLATFORM, installation, channel, ts)
+        if found is not None:
+            return found
+        messages, _ = await self.client.replies(channel, ts)
+        thread = text_at(messages[0], "thread_ts") if messages else ""
+        return await self.binding(channel, thread) if thread else None
+
     def author(self, user_id: str, names: dict[str, str]) -> Author:
         """A person as the author of what they said. `names` were asked of `people`, theirs as well."""
         return Author(
@@ -97,12 +113,13 @@ class Desk:
 
     def acknowledge(self, channel: str, ts: str) -> None:
         """Show that a message was seen; nobody waits for it."""
-        self.house.spawn(self._react(channel, ts))
+        if seen := emoji(self.house.settings.seen_reaction):
+            self.house.spawn(self._react(channel, ts, seen))
 
-    async def _react(self, channel: str, ts: str) -> None:
+    async def _react(self, channel: str, ts: str, name: str) -> None:
         try:
             async with self.pace.call(REACT, channel):
-                await self.client.add_reaction(channel, ts, SEEN_REACTION)
+                await self.client.add_reaction(channel, ts, name)
         except SurfaceError as error:
             logger.info("no reaction", extra={"action": "slack_not_told", "code": error.code})
 

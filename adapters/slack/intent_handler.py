@@ -14,7 +14,12 @@ from adapters.slack.conversation import Conversation
 from adapters.slack.desk import Desk, House
 from adapters.slack.feedback import Rated
 from adapters.slack.gathering import Gathering
+from adapters.slack.ordering import Ordering
+from adapters.slack.orders import order_of
+from adapters.slack.permalinks import Permalinks
+from adapters.slack.private_answer import answer_alone
 from adapters.slack.rating import RatingDesk
+from adapters.slack.retrying import Retrying
 from adapters.slack.revising import Revising
 from adapters.slack.stopping import Stopping
 from adapters.slack.translate import (
@@ -22,9 +27,11 @@ from adapters.slack.translate import (
     Delete,
     Edit,
     Ignore,
-    Intent,
+    Ordered,
+    Retry,
     StartOrSend,
     Stop,
+    ThreadIntent,
     homes_of,
     translate,
     users_named,
@@ -54,6 +61,7 @@ class IntentHandler:
         """`defaults`: of apps whose chats begin otherwise than those of the house."""
         self._house = house
         self._workspaces = workspaces
+        self._permalinks = Permalinks()
         self._houses = {app: replace(house, defaults=each) for app, each in defaults.items()}
 
     async def handle(self, event: ClaimedEvent) -> None:
@@ -69,11 +77,20 @@ class IntentHandler:
             twin=event.twin.payload if event.twin else None,
             names=names,
         )
+        if isinstance(intent, Ordered):
+            author = desk.author(intent.order.at.user_id, names)
+            key, attempt = event.event.event_key, event.attempts
+            ordering = Ordering(desk, self._permalinks, event_key=key, attempt=attempt)
+            await ordering.carry_out(intent.order, author)
+            return
         await _carry_out(desk, intent, names, attempt=event.attempts)
 
     async def apologise(self, event: ClaimedEvent) -> None:
         """Tell whoever sent it that the event could not be dealt with. Raises SurfaceError."""
         body = event.event.payload
+        if (order := order_of(body)) is not None:
+            await answer_alone(await self._desk_of(event), order.at, APOLOGY)
+            return
         said = object_at(body, "event")
         if said:
             message = object_at(said, "message") or said
@@ -91,20 +108,18 @@ class IntentHandler:
         return Desk(house=house, workspace=workspace)
 
 
-async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attempt: int) -> None:
+async def _carry_out(
+    desk: Desk, intent: ThreadIntent, names: dict[str, str], *, attempt: int
+) -> None:
     match intent:
-        case StartOrSend():
-            if intent.user_name:
-                names = {**names, intent.user_id: intent.user_name}
-            author = desk.author(intent.user_id, names)
-            await Conversation(desk, attempt=attempt).start_or_send(intent, author)
-        case Edit():
-            conversation = Conversation(desk, attempt=attempt)
-            await conversation.edit(intent, desk.author(intent.user_id, names))
+        case StartOrSend() | Edit():
+            await _hear(desk, intent, names, attempt=attempt)
         case Delete():
             await Revising(desk, Gathering(desk, attempt=attempt)).delete(intent)
         case Stop():
             await Stopping(desk).stop(intent, desk.author(intent.user_id, names))
+        case Retry():
+            await Retrying(desk).retry(intent)
         case Click():
             await Answering(desk).answer(intent, desk.author(intent.user_id, names))
         case Rated():
@@ -115,3 +130,15 @@ async def _carry_out(desk: Desk, intent: Intent, names: dict[str, str], *, attem
             logger.info("ignored", extra={"action": "slack_event_ignored", "reason": reason})
         case _:
             assert_never(intent)
+
+
+async def _hear(
+    desk: Desk, said: StartOrSend | Edit, names: dict[str, str], *, attempt: int
+) -> None:
+    conversation = Conversation(desk, attempt=attempt)
+    if isinstance(said, Edit):
+        await conversation.edit(said, desk.author(said.user_id, names))
+        return
+    if said.user_name:
+        names = {**names, said.user_id: said.user_name}
+    await conversation.start_or_send(said, desk.author(said.user_id, names))

@@ -88,6 +88,9 @@ _TIER_3: Final = CallRate(per_minute=50)
 _TIER_4: Final = CallRate(per_minute=100)
 TELL: Final = "tell"  # chat.postEphemeral
 REACT: Final = "react"  # reactions.add
+UNREACT: Final = "unreact"  # reactions.remove
+LOOK: Final = "look"  # reactions.get
+PUBLISH: Final = "publish"  # views.publish
 READ: Final = "read"  # conversations.history
 OPEN: Final = "open"  # conversations.open
 LINK: Final = "link"  # chat.getPermalink, whose limit is not published
@@ -103,6 +106,9 @@ RATES: Final[Mapping[str, CallRate]] = {
     READ: _TIER_3,
     OPEN: _TIER_3,
     REACT: _TIER_3,
+    UNREACT: _TIER_2,
+    LOOK: _TIER_3,
+    PUBLISH: _TIER_4,
     TELL: _TIER_4,
     SESSION: _TIER_3,
     TITLE: _TIER_4,

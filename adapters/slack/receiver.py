@@ -24,7 +24,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.errors import SurfaceError
 from adapters.slack.buttons import OpenPressed, origin_of_form, place_of_press, press_of
 from adapters.slack.client import sdk_logger
+from adapters.slack.command_desk import CommandDesk, is_form_of_ours
 from adapters.slack.courtesy import Spawn
+from adapters.slack.feedback import Rated, comment_view, rated_of
 from adapters.slack.forms import FormDesk
 from adapters.slack.identity import PLATFORM
 from adapters.slack.in_order import InOrder
@@ -38,7 +40,6 @@ logger = logging.getLogger(__name__)
 STORE_SECONDS_MAX = 2.5
 """Slack takes silence for failure after three seconds; so do we, a little earlier."""
 EVENTS_PATH = "/slack/events"
-_COMMAND_ANSWER = "Mention me in a channel, or write me a direct message."
 
 
 class SlackReceiver:
@@ -50,14 +51,18 @@ class SlackReceiver:
         *,
         workspaces: Workspaces,
         forms: FormDesk,
+        commands: CommandDesk,
         stop_reaction: str,
         spawn: Spawn,
+        retry_reaction: str = "",
         answer_bots: bool = False,
     ) -> None:
         self._engine = engine
         self._workspaces = workspaces
         self._forms = forms
+        self._commands = commands
         self._stop_reaction = stop_reaction
+        self._retry_reaction = retry_reaction
         self._answer_bots = answer_bots
         self._in_order = InOrder()
         self._spawn = spawn
@@ -82,9 +87,6 @@ class SlackReceiver:
         kind = text_at(body, "type")
         if kind in ("url_verification", "") and "command" not in body:
             return None if kind else BoltResponse(status=200, body="")
-        if "command" in body and not kind:
-            answer = {"response_type": "ephemeral", "text": _COMMAND_ANSWER}
-            return BoltResponse(status=200, body=answer)
         try:
             async with asyncio.timeout(STORE_SECONDS_MAX):
                 return await self._take(kind, body)
@@ -98,26 +100,54 @@ class SlackReceiver:
             # Acknowledged, since it would be as unknown the next time.
             logger.warning("not installed", extra={"action": "slack_not_installed", "kind": kind})
             return BoltResponse(status=200, body="")
-        if kind == "block_actions":
-            pressed = press_of(body)
-            if isinstance(pressed, OpenPressed):
-                self._spawn(self._forms.open(workspace, pressed, place_of_press(body)))
-                return BoltResponse(status=200, body="")
-        if kind == "view_submission" and origin_of_form(body) is not None:
-            refusal = await self._forms.check(workspace, body)
-            if refusal:
-                return BoltResponse(status=200, body=refusal)
-        if kind == "block_suggestion":
-            return BoltResponse(status=200, body=await self._forms.suggest(body))
+        answer = await self._answer_at_once(workspace, kind, body)
+        if answer is not None:
+            return BoltResponse(status=200, body=answer or "")
         if _tells_of_end(body):
             self._workspaces.told_of_end(body)
         await self._store(workspace, body)
         return BoltResponse(status=200, body="")
 
+    async def _answer_at_once(
+        self, workspace: Workspace, kind: str, body: Json
+    ) -> dict[str, Any] | None:
+        """The answer to what cannot wait; empty: it is done with. None: it is stored."""
+        match kind:
+            case "":
+                return self._commands.answer(workspace, body)
+            case "shortcut" | "message_action":
+                self._commands.open_shortcut(workspace, body)
+                return {}
+            case "block_suggestion":
+                return await self._forms.suggest(body)
+            case "block_actions":
+                return self._press_at_once(workspace, body)
+            case "view_submission":
+                return await self._refusal_of_form(workspace, body) or None
+        return None
+
+    async def _refusal_of_form(self, workspace: Workspace, body: Json) -> dict[str, Any]:
+        if is_form_of_ours(body):
+            return await self._commands.check(workspace, body)
+        return {} if origin_of_form(body) is None else await self._forms.check(workspace, body)
+
+    def _press_at_once(self, workspace: Workspace, body: Json) -> dict[str, Any] | None:
+        pressed = press_of(body)
+        if isinstance(pressed, OpenPressed):
+            self._spawn(self._forms.open(workspace, pressed, place_of_press(body)))
+            return {}
+        if (rated := rated_of(body)) is not None and not rated.is_good:
+            self._spawn(_ask_why(workspace, rated, text_at(body, "trigger_id")))
+        return None
+
     async def _store(self, workspace: Workspace, body: Json) -> None:
         identity = workspace.identity
         match intake(
-            body, identity, stop_reaction=self._stop_reaction, answer_bots=self._answer_bots
+            body,
+            identity,
+            stop_reaction=self._stop_reaction,
+            retry_reaction=self._retry_reaction,
+            answer_bots=self._answer_bots,
         ):
             case Dropped(reason=reason):
                 logger.debug("dropped", extra={"action": "slack_event_dropped", "reason": reason})
@@ -125,6 +155,14 @@ class SlackReceiver:
                 # Bolt and the SDK serve deliveries side by side, however they came.
                 async with self._in_order.turn(f"{identity.installation}:{kept.thread_key}"):
                     await self._engine.receive(_event_of(kept, identity.installation, body))
+
+
+async def _ask_why(workspace: Workspace, rated: Rated, trigger_id: str) -> None:
+    """Open the form for what was wrong; the rating itself does not depend on it."""
+    try:
+        await workspace.client.open_view(trigger_id, comment_view(rated))
+    except SurfaceError as error:
+        logger.info("not asked", extra={"action": "slack_comment_not_asked", "code": error.code})
 
 
 def _tells_of_end(body: Json) -> bool:

@@ -2,7 +2,6 @@
 
 from adapters.slack.desk import Desk
 from adapters.slack.translate import Stop
-from adapters.slack.wire import text_at
 from engine.api import Binding
 from engine.chat.commands import Interrupt
 from engine.chat.content import Author
@@ -33,10 +32,4 @@ class Stopping:
     async def _binding_of_stop(self, stop: Stop) -> Binding | None:
         if stop.thread is not None:
             return await self._desk.binding(stop.channel, stop.thread)
-        binding = await self._desk.binding(stop.channel, stop.message_ts)
-        if binding is not None:
-            return binding
-        # A reaction names only its message; Slack knows which thread that is in.
-        messages, _ = await self._desk.client.replies(stop.channel, stop.message_ts)
-        thread = text_at(messages[0], "thread_ts") if messages else ""
-        return await self._desk.binding(stop.channel, thread) if thread else None
+        return await self._desk.binding_around(stop.channel, stop.message_ts)

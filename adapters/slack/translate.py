@@ -22,6 +22,7 @@ from adapters.slack.inbound_text import (
     users_in,
 )
 from adapters.slack.intake import EventKind, thread_of
+from adapters.slack.orders import Order, order_of
 from adapters.slack.shared_files import SharedFile, files_of
 from adapters.slack.wire import Json, object_at, objects_at, text_at
 from engine.chat.ids import ActionId
@@ -94,13 +95,30 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Somebody wants the last question of a thread answered anew; of the thread a message is known."""
+
+    channel: str
+    message_ts: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """Something is ordered beside the threads."""
+
+    order: Order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ignore:
     """Nothing to do, and why."""
 
     reason: str
 
 
-Intent = StartOrSend | Edit | Delete | Stop | Click | ViewEvent | Rated | Ignore
+ThreadIntent = StartOrSend | Edit | Delete | Stop | Click | ViewEvent | Rated | Retry | Ignore
+Intent = ThreadIntent | Ordered
 
 
 def translate(
@@ -138,6 +156,7 @@ def users_named(body: Json) -> frozenset[str]:
         text_at(event, "user"),
         text_at(message, "user"),
         text_at(body, "user", "id"),
+        text_at(body, "user_id"),
     )
     return named | {author for author in authors if author}
 
@@ -230,6 +249,19 @@ def _reacted(reading: _Reading) -> Intent:
     )
 
 
+def _retried(reading: _Reading) -> Intent:
+    return Retry(
+        channel=text_at(reading.event, "item", "channel"),
+        message_ts=text_at(reading.event, "item", "ts"),
+        user_id=text_at(reading.event, "user"),
+    )
+
+
+def _ordered(reading: _Reading) -> Intent:
+    order = order_of(reading.body)
+    return Ignore(reason="not an order of ours") if order is None else Ordered(order=order)
+
+
 def _stopped(reading: _Reading) -> Intent:
     return Stop(
         channel=text_at(reading.event, "channel"),
@@ -291,6 +323,8 @@ _TRANSLATORS: Mapping[str, Callable[[_Reading], Intent]] = {
     EventKind.CLICK: _clicked,
     EventKind.FORM: _submitted,
     EventKind.VIEW: _viewed,
+    EventKind.COMMAND: _ordered,
+    EventKind.RETRY: _retried,
     EventKind.RATING: _rated,
 }
 

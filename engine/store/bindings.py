@@ -48,6 +48,15 @@ class Bindings:
         )
         return None if row is None else _binding_of(row)
 
+    async def find_by_page(
+        self, platform: str, installation: str, channel: str, message_id: str
+    ) -> Binding | None:
+        """The binding of the thread in which a message of ours was posted, if the ledger has it."""
+        row = await self._pool.fetch_one(
+            query("bindings.find_by_page"), platform, installation, channel, encode_text(message_id)
+        )
+        return None if row is None else _binding_of(row)
+
     async def bindings_of(self, chat_id: ChatId) -> tuple[Binding, ...]:
         """All threads that show a chat, oldest first."""
         rows = await self._pool.fetch(query("bindings.of_chat"), chat_id)

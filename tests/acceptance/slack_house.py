@@ -6,20 +6,23 @@ async with house(slack, model, database_url) as wren:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakSet
 
 import pytest
 from aiohttp import web
 
+from adapters.contract import ChatDefaults
 from adapters.slack.adapter import SlackAdapter
 from config.secret import Secret
 from config.settings import DeliverySettings, SlackSettings
 from config.side_settings import NotificationsSettings
 from config.slack_stream_settings import SlackStreaming
+from config.slack_surface_settings import OFF
 from engine.api import Engine
 from engine.chat.ids import ChatId
 from engine.tools.builtin import ASK_PEOPLE
@@ -76,6 +79,8 @@ def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) 
         sockets=1,
         streaming=growth_of(slack),
         stream_interval_ms=100,
+        done_reaction=OFF,
+        failed_reaction=OFF,
     )
     if over_http:
         settings = replace(settings, signing_secret=Secret(slack.signing_secret))
@@ -98,6 +103,8 @@ async def house(
     delivery: DeliverySettings = FAST_DELIVERY,
     makes_titles: bool = False,
     notify_after: float | None = None,
+    suggested_prompts: tuple[str, ...] = (),
+    bot_tools: Mapping[str, str] = MappingProxyType({}),
     **fields: Any,
 ) -> AsyncIterator[House]:
     """Run a replica until the block ends; then it is drained."""
@@ -117,6 +124,7 @@ async def house(
             delivery,
             notifications=NotificationsSettings(poll_seconds=0.1),
             budget=replica.replica.budget,
+            defaults=ChatDefaults(suggested_prompts=suggested_prompts, tools=bot_tools),
         )
         async with _served(adapter) as url:
             if over_http:

@@ -20,6 +20,7 @@ from adapters.contract import ChatDefaults
 from adapters.delivery.call_times import CallTimes
 from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient, web_client
+from adapters.slack.command_desk import CommandDesk
 from adapters.slack.courtesy import Courtesy
 from adapters.slack.desk import House
 from adapters.slack.forms import FormDesk
@@ -123,6 +124,7 @@ class Door:
             self.engine,
             workspaces=OneWorkspace(workspace),
             forms=FormDesk(house),
+            commands=CommandDesk(house),
             stop_reaction="octagonal_sign",
             spawn=refuse,
         )

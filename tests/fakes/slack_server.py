@@ -119,6 +119,11 @@ class FakeSlack:
             await backend.background.close()
 
     @property
+    def backend(self) -> Backend:
+        """For other rooms of the fake."""
+        return self._backend
+
+    @property
     def origin(self) -> str:
         return self._backend.origin
 

@@ -88,6 +88,11 @@ class Triggers:
         )
         return path
 
+    def end_urls(self) -> None:
+        """Let all response URLs be over, as after half an hour."""
+        for url in self._urls.values():
+            url.expires_at = 0.0
+
     def spend_url(self, path: str) -> ResponseUrl:
         url = self._urls.get(path)
         if url is None:

@@ -95,3 +95,7 @@ CREATE TABLE looks (
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (platform, installation, channel)
 );
+
+-- What a person has begun, and which thread a message of ours is in: neither can wait for a look at every row.
+CREATE INDEX chats_of_owner ON chats ((owner ->> 'identity'), created_at DESC, id DESC) WHERE owner IS NOT NULL;
+CREATE INDEX receipts_of_message ON receipts (platform_message_id) WHERE platform_message_id IS NOT NULL;

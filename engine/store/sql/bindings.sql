@@ -27,3 +27,12 @@ ORDER BY id
 -- name: set_last_seen(id, last_seen) :exec
 -- Where a backfill begins after this replica is gone.
 UPDATE bindings SET last_seen = $2 WHERE id = $1
+
+-- name: find_by_page(platform, installation, channel, message_id) :one
+-- The thread in which we have posted a message: the ledger knows it without asking the platform.
+SELECT b.id, b.platform, b.installation, b.channel, b.thread, b.chat_id, b.bot, b.last_seen, b.created_at
+FROM receipts AS r
+JOIN deliveries AS d ON d.id = r.delivery_id
+JOIN bindings AS b ON b.id = d.binding_id
+WHERE r.platform_message_id = $4 AND b.platform = $1 AND b.installation = $2 AND b.channel = $3
+LIMIT 1
