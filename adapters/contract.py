@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any, Protocol
 from uuid import UUID
 
+from engine.chat.answerers import Answerers
+from engine.chat.content import Author
 from engine.chat.form import Form
 from engine.chat.ids import ActionId
 from engine.chat.writes import ActionState
@@ -77,12 +79,17 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question to people. Open, it has its form; closed, `outcome` says what became of it."""
+    """A question to people. Open, it has its form; closed, `outcome` says what became of it.
+
+    `answerers`: who may answer (None: anyone), where `asker` is whoever it was asked for.
+    """
 
     action_id: ActionId
     form: Form
     state: ActionState
     outcome: str = ""
+    answerers: Answerers | None = None
+    asker: Author | None = None
 
 
 Outgoing = Page | Question

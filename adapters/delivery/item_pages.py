@@ -126,7 +126,12 @@ def _cut_question(item: QuestionItem) -> CutItem:
     if item.key.action_id is None:
         raise ValueError("a question has an action")
     question = Question(
-        action_id=item.key.action_id, form=item.form, state=item.state, outcome=item.outcome
+        action_id=item.key.action_id,
+        form=item.form,
+        state=item.state,
+        outcome=item.outcome,
+        answerers=item.answerers,
+        asker=item.asker,
     )
     page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
     return CutItem(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from adapters.contract import TaskCard
 from adapters.delivery.chat_mirror import NO_MESSAGE
+from engine.chat.answerers import Answerers
+from engine.chat.content import Author
 from engine.chat.form import Form
 from engine.chat.ids import ActionId, MessageId
 from engine.chat.writes import ActionState
@@ -71,12 +73,17 @@ class ReplyItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionItem:
-    """One question to people, open or closed. `outcome`: what became of it, once it is closed."""
+    """One question to people, open or closed. `outcome`: what became of it, once it is closed.
+
+    `answerers` and `asker`: see adapters.contract.Question.
+    """
 
     key: ItemKey
     form: Form
     state: ActionState
     outcome: str = ""
+    answerers: Answerers | None = None
+    asker: Author | None = None
 
 
 Item = ReplyItem | QuestionItem

@@ -329,6 +329,8 @@ def _question(action: RequiredAction) -> QuestionItem:
         form=form,
         state=action.state,
         outcome=outcome_of(action, form),
+        answerers=action.answerers,
+        asker=action.asker,
     )
 
 

@@ -192,6 +192,7 @@ class SlackAdapter:
             self._workspaces,
             edit_interval_ms_min=self._settings.edit_interval_ms_min,
             streaming=SlackStreams(self._workspaces, self._settings),
+            rights=self._house.rights,
         )
         pump = self._pump = DeliveryPump(
             self._engine,

@@ -57,23 +57,11 @@ class AnswerRights:
         if await self._engine.may_answer(action, by, groups=groups):
             return Right(groups=groups)
         words = who_may(
-            answerers, asker=action.asker, names=await self._names(workspace, answerers)
+            answerers, asker=action.asker, names=await self.names_in(workspace, answerers)
         )
         return Right(refusal=refusal_words(words), groups=groups)
 
-    async def _groups_of(
-        self, workspace: Workspace, answerers: Answerers, by: Author
-    ) -> frozenset[str]:
-        """The user groups of this workspace that the rule names and that somebody is in."""
-        user_id = by.identity.rpartition(":")[2]
-        found = set()
-        for group in answerers.groups:
-            group_id = _usergroup_here(workspace, group)
-            if group_id and user_id in await self._usergroups.members_of(workspace, group_id):
-                found.add(group)
-        return frozenset(found)
-
-    async def _names(self, workspace: Workspace, answerers: Answerers) -> dict[str, str]:
+    async def names_in(self, workspace: Workspace, answerers: Answerers) -> dict[str, str]:
         """What people and user groups are called, as far as Slack says."""
         ids = {
             identity: identity.rpartition(":")[2]
@@ -87,6 +75,18 @@ class AnswerRights:
                 handle = await self._handle(workspace, group_id)
                 names |= {group: f"members of @{handle}"} if handle else {}
         return names
+
+    async def _groups_of(
+        self, workspace: Workspace, answerers: Answerers, by: Author
+    ) -> frozenset[str]:
+        """The user groups of this workspace that the rule names and that somebody is in."""
+        user_id = by.identity.rpartition(":")[2]
+        found = set()
+        for group in answerers.groups:
+            group_id = _usergroup_here(workspace, group)
+            if group_id and user_id in await self._usergroups.members_of(workspace, group_id):
+                found.add(group)
+        return frozenset(found)
 
     async def _handle(self, workspace: Workspace, group_id: str) -> str | None:
         try:

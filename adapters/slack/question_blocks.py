@@ -1,5 +1,7 @@
 """Questions as messages show them (pure): what is asked, by which controls, and what became of it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from adapters.contract import Question
@@ -8,6 +10,7 @@ from adapters.slack.buttons import ANSWER_PREFIX, CHOOSE_PREFIX, OPEN_PREFIX, an
 from adapters.slack.markup import render_mrkdwn
 from adapters.slack.option_menus import menu
 from adapters.slack.plain_labels import distinct_labels, is_cut, label_of, plain_text
+from engine.chat.answerers import refusal_words, who_may
 from engine.chat.form import Form, FormKind, Option
 from engine.chat.writes import ActionState
 
@@ -15,7 +18,11 @@ OUTCOME_MAX = 600
 """Characters of what became of a question; with the question they stay editable."""
 LONG_OPTION_MAX = 500
 """Characters of an option that is too long for its button and so is told above it."""
+WHO_MAX = 600
+"""Characters of who may answer."""
 Block = dict[str, Any]
+Names = Mapping[str, str]
+NO_NAMES: Names = MappingProxyType({})
 
 QUESTION_MARK = "❓ "
 _OUTCOME_MARKS = {
@@ -25,15 +32,17 @@ _OUTCOME_MARKS = {
 }
 
 
-def question_blocks(question: Question) -> list[Block]:
-    """The question with its controls while it is open, with its outcome afterwards."""
+def question_blocks(question: Question, names: Names = NO_NAMES) -> list[Block]:
+    """The question with its controls while it is open, with its outcome afterwards.
+
+    `names`: what people and groups are called who may answer it.
+    """
     asked = section(QUESTION_MARK + question_text(question.form))
     if question.state is ActionState.OPEN:
-        return [asked, *_long_options(question.form), _controls(question)]
+        controls = [*_long_options(question.form), _controls(question)]
+        return [asked, *_whom(question, names), *controls]
     mark = _OUTCOME_MARKS.get(question.state, "")
-    said = mark + label_of(question.outcome, OUTCOME_MAX)
-    outcome = {"type": "mrkdwn", "text": said, "verbatim": True}
-    return [asked, {"type": "context", "elements": [outcome]}]
+    return [asked, _context(mark + label_of(question.outcome, OUTCOME_MAX))]
 
 
 def question_fallback(question: Question) -> str:
@@ -58,6 +67,19 @@ def section(text: str) -> Block:
 def button(action_id: str, label: str, value: str) -> Block:
     """A button; the label is one of `plain_labels`."""
     return {"type": "button", "action_id": action_id, "text": plain_text(label), "value": value}
+
+
+def _whom(question: Question, names: Names) -> list[Block]:
+    """Who may answer, where not everybody may."""
+    if question.answerers is None:
+        return []
+    who = who_may(question.answerers, asker=question.asker, names=names)
+    return [_context(label_of(refusal_words(who), WHO_MAX))]
+
+
+def _context(text: str) -> Block:
+    element = {"type": "mrkdwn", "text": text, "verbatim": True}
+    return {"type": "context", "elements": [element]}
 
 
 def _long_options(form: Form) -> list[Block]:

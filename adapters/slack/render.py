@@ -11,15 +11,27 @@ from uuid import UUID
 from adapters.contract import MessageRef, Outgoing, Page, Place, Question
 from adapters.slack import limits
 from adapters.slack.buttons import STOP_ID
-from adapters.slack.question_blocks import button, question_blocks, question_fallback, section
+from adapters.slack.question_blocks import (
+    NO_NAMES,
+    Names,
+    button,
+    question_blocks,
+    question_fallback,
+    section,
+)
 
 METADATA_EVENT = "threadwright_page"
 Payload = dict[str, Any]
 
 
-def post_arguments(place: Place, outgoing: Outgoing, nonce: UUID) -> Payload:
-    """The arguments of chat.postMessage; `metadata` is what the message is found by again."""
-    blocks = _blocks(outgoing)
+def post_arguments(
+    place: Place, outgoing: Outgoing, nonce: UUID, *, names: Names = NO_NAMES
+) -> Payload:
+    """The arguments of chat.postMessage; `metadata` is what the message is found by again.
+
+    `names`: of those who may answer a question.
+    """
+    blocks = _blocks(outgoing, names)
     arguments: Payload = {
         "channel": place.channel,
         "thread_ts": place.thread,
@@ -31,13 +43,13 @@ def post_arguments(place: Place, outgoing: Outgoing, nonce: UUID) -> Payload:
     return arguments | ({"blocks": blocks} if blocks else {})
 
 
-def edit_arguments(ref: MessageRef, outgoing: Outgoing) -> Payload:
+def edit_arguments(ref: MessageRef, outgoing: Outgoing, *, names: Names = NO_NAMES) -> Payload:
     """The arguments of chat.update. Blocks are always named: those left out would stay."""
     return {
         "channel": ref.place.channel,
         "ts": ref.message_id,
         "text": _text(outgoing),
-        "blocks": _blocks(outgoing),
+        "blocks": _blocks(outgoing, names),
     }
 
 
@@ -65,14 +77,14 @@ def _text(outgoing: Outgoing) -> str:
             return question_fallback(outgoing)
 
 
-def _blocks(outgoing: Outgoing) -> list[Payload]:
+def _blocks(outgoing: Outgoing, names: Names) -> list[Payload]:
     match outgoing:
         case Page(text=text, can_stop=can_stop):
             if not can_stop or len(text) > limits.SECTION_TEXT_MAX:
                 return []
             return [section(text) | {"expand": True}, _stop_row()]
         case Question():
-            return question_blocks(outgoing)
+            return question_blocks(outgoing, names)
 
 
 def _stop_row() -> Payload:

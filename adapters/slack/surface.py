@@ -1,14 +1,24 @@
 """Slack as a surface to deliver to: the contract's calls in Slack's terms."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from adapters.contract import MessageRef, Outgoing, Place, Streaming, SurfaceLimits
+from adapters.contract import (
+    MessageRef,
+    Outgoing,
+    Place,
+    Question,
+    Streaming,
+    SurfaceLimits,
+)
+from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
 from adapters.slack.limits import PAGE_TEXT_MAX
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
-from adapters.slack.workspaces import AllWorkspaces
+from adapters.slack.workspaces import AllWorkspaces, Workspace
+from engine.chat.writes import ActionState
 
 CLOCKS_APART_SECONDS = 300.0
 """How far our clock and Slack's may differ when a lost message is looked for."""
@@ -27,7 +37,10 @@ class SlackSurface:
         *,
         edit_interval_ms_min: int,
         streaming: Streaming | None = None,
+        rights: AnswerRights | None = None,
     ) -> None:
+        """`rights` knows what people are called who may answer a question."""
+        self._rights = rights
         self._workspaces = workspaces
         self.streaming = streaming
         self.limits = SurfaceLimits(
@@ -37,13 +50,17 @@ class SlackSurface:
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
         """Post into the thread; Slack keeps the nonce in the message's metadata."""
-        client = await self._client(place)
-        return await client.post_message(post_arguments(place, outgoing, nonce))
+        workspace = await self._workspaces.find(place.installation)
+        names = await self._names(workspace, outgoing)
+        return await workspace.client.post_message(
+            post_arguments(place, outgoing, nonce, names=names)
+        )
 
     async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
         """Replace what the message shows. Its metadata stays."""
-        client = await self._client(ref.place)
-        await client.update_message(edit_arguments(ref, outgoing))
+        workspace = await self._workspaces.find(ref.place.installation)
+        names = await self._names(workspace, outgoing)
+        await workspace.client.update_message(edit_arguments(ref, outgoing, names=names))
 
     async def delete(self, ref: MessageRef) -> None:
         """Take the message back."""
@@ -67,6 +84,14 @@ class SlackSurface:
             if not cursor:
                 break
         return None
+
+    async def _names(self, workspace: Workspace, outgoing: Outgoing) -> Mapping[str, str]:
+        """What those are called who may answer an open question."""
+        if not isinstance(outgoing, Question) or outgoing.state is not ActionState.OPEN:
+            return {}
+        if self._rights is None or outgoing.answerers is None:
+            return {}
+        return await self._rights.names_in(workspace, outgoing.answerers)
 
     async def _client(self, place: Place) -> SlackClient:
         return (await self._workspaces.find(place.installation)).client

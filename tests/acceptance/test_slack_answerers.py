@@ -57,6 +57,7 @@ async def test_only_whoever_asked_may_answer_where_the_tool_says_so(
         slack, model, database_url, over_http=over_http, dynamic_tools=(tool,)
     ) as wren:
         root, asked = await asked_by(slack, model, ada, harbour)
+        assert asked.plain == "❓ Sail?\nOnly Ada may answer this."
         harbour.members.append(bo.id)
         await bo.click(asked, "Yes")
         await is_told(slack, bo, "Only Ada may answer this.")
@@ -87,6 +88,7 @@ async def test_named_people_may_answer_and_are_named_to_others(
     tool = people_tool(OK, answerers=people)
     async with house(slack, model, database_url, dynamic_tools=(tool,)):
         root, asked = await asked_by(slack, model, ada, harbour)
+        assert asked.plain == "❓ Sail?\nOnly Bo or Cy may answer this."
         harbour.members += [bo.id, cy.id]
         await ada.click(asked, "Yes")
         await is_told(slack, ada, "Only Bo or Cy may answer this.")
@@ -136,6 +138,8 @@ async def test_members_of_a_slack_user_group_may_answer(
     tool = people_tool(OK, answerers=f"usergroup:slack:T1:{group_id}")
     async with house(slack, model, database_url, dynamic_tools=(tool,)):
         root, asked = await asked_by(slack, model, ada, harbour)
+        assert asked.plain == "❓ Sail?\nOnly members of @pilots may answer this."
+        assert not asked.pings
         await ada.click(asked, "Yes")
         await is_told(slack, ada, "Only members of @pilots may answer this.")
         await bo.click(asked, "Yes")

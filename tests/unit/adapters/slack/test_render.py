@@ -1,5 +1,6 @@
 """What Slack is sent: within its limits, and without anything in it that pings."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from adapters.slack.buttons import (
 from adapters.slack.option_menus import found_options
 from adapters.slack.plain_labels import distinct_labels, label_of
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
+from engine.chat.answerers import Answerers
+from engine.chat.content import Author
 from engine.chat.form import Field, FieldKind, Form, FormKind, Option
 from engine.chat.ids import ActionId
 from engine.chat.writes import ActionState
@@ -186,3 +189,19 @@ def test_options_that_begin_with_what_was_typed_come_first() -> None:
 )  # fmt: skip
 def test_menus_that_are_not_ours_want_nothing(payload: dict[str, Any]) -> None:
     assert options_wanted(payload) is None
+
+
+def test_who_may_answer_is_shown_while_the_question_is_open() -> None:
+    """D7, D8"""
+    rule = Answerers(asker=True, people=("slack:T1:U2",))
+    asked = replace(
+        question(form(FormKind.BUTTONS, "Yes")),
+        answerers=rule,
+        asker=Author(identity="slack:T1:U1", name="<!channel>"),
+    )
+    sent = post_arguments(HERE, asked, NONCE, names={"slack:T1:U2": "Bo"})
+    assert [block["type"] for block in sent["blocks"]] == ["section", "context", "actions"]
+    said = sent["blocks"][1]["elements"][0]["text"]
+    assert said == "Only &lt;!channel&gt; or Bo may answer this."
+    closed = replace(asked, state=ActionState.EXPIRED, outcome="Nobody answered in time.")
+    assert "may answer" not in str(post_arguments(HERE, closed, NONCE)["blocks"])
