@@ -70,10 +70,13 @@ class MessageRef:
 class Page:
     """One message's worth of a reply, already in the platform's own markup.
 
-    `can_stop`: the reply is still growing, so offer to stop it.
+    `markdown`: the same as the Markdown that the platform shows, where it takes some and the page will
+    not change any more; `text` is then for where that is not shown. `can_stop`: the reply is still
+    growing, so offer to stop it.
     """
 
     text: str
+    markdown: str = ""
     can_stop: bool = False
 
 

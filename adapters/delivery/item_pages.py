@@ -68,16 +68,22 @@ class ItemCutter:
         full = [page.is_full for page in cut.pages]
         if item.activity:
             texts, full = self._with_activity(texts, full, item.activity)
+        drafts = [item.is_growing and not is_full for is_full in full]
         pages = tuple(
-            Page(text=text, can_stop=item.can_stop and at == len(texts) - 1)
+            Page(
+                text=text,
+                # What will be replaced in a moment is shown in the cheapest form.
+                markdown="" if drafts[at] else cut.pages[at].markdown,
+                can_stop=item.can_stop and at == len(texts) - 1,
+            )
             for at, text in enumerate(texts)
         )
         wanted = tuple(
             WantedPage(
-                content_hash=hash_of("page", page.text, str(page.can_stop)),
-                is_draft=item.is_growing and not is_full,
+                content_hash=hash_of("page", page.text, str(page.can_stop), page.markdown),
+                is_draft=is_draft,
             )
-            for page, is_full in zip(pages, full, strict=True)
+            for page, is_draft in zip(pages, drafts, strict=True)
         )
         return CutItem(
             wanted=WantedItem(key=item.key, pages=wanted),

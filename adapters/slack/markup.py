@@ -14,7 +14,10 @@ from adapters.delivery.markdown_tree import Item, Leaf, LeafKind, Quote, parse_i
 from adapters.delivery.page_fill import join_pieces
 from adapters.delivery.page_pieces import Piece, cell_text, record_text
 from adapters.delivery.plain_text import clean, display_width, is_blank
+from adapters.slack.limits import MARKDOWN_TEXT_MAX
 from adapters.slack.markup_inline import InlineWriter, break_fences, escape
+from adapters.slack.markup_pages import PageWriter
+from adapters.slack.markup_source import SourceWriter
 
 _BULLETS = ("•", "◦", "▪")
 _INDENT = "    "
@@ -36,6 +39,7 @@ class MrkdwnRenderer:
         granted |= {f"<@{user}>".lower(): user for user in mentions.values()}
         self._names = tuple(sorted(granted, key=lambda name: (-len(name), name)))
         self._inline = InlineWriter(granted)
+        self._source = SourceWriter(granted, self._names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,6 +49,11 @@ class MrkdwnRenderer:
     def size(self, text: str) -> int:
         """UTF-16 units."""
         return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+    def markdown(self, pieces: Sequence[Piece]) -> str:
+        """A page as the Markdown of one `markdown` block; empty where it would be too long for one."""
+        page = PageWriter(self._source, _table_text).write(pieces)
+        return page if self.size(page) <= MARKDOWN_TEXT_MAX else ""
 
     def render(self, piece: Piece) -> str:
         """One piece of a leaf; empty when there is nothing to show."""

@@ -7,7 +7,6 @@ escaped exactly once, and the only angle brackets that stay are of links and gra
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urlsplit
 
 from adapters.delivery.markdown_tree import (
     Code,
@@ -17,66 +16,19 @@ from adapters.delivery.markdown_tree import (
     Mention,
     Styled,
     Text,
-    plain,
 )
-from adapters.slack.limits import LINK_URL_MAX
+from adapters.slack.markup_links import shown_link, without_bidi
 
 ZERO_WIDTH_SPACE = "\u200b"
 _MARKERS = {"strong": "*", "em": "_", "s": "~"}
-_SCHEMES = ("http:", "https:", "mailto:")
-# Embeddings, overrides and isolates can make an address read as another, and a page could part
-# them from their ends. Marks (LRM, RLM) stay.
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Slack ends an address at a bar and knows no escape for one in a label.
 LABEL_BAR = "\u2223"
 """What stands for a bar in a link's label; it looks the same."""
-_HIDDEN_TARGET_MAX = 200
-_FILE_SUFFIXES = frozenset(
-    [
-        "c",
-        "cc",
-        "cpp",
-        "cs",
-        "css",
-        "go",
-        "h",
-        "html",
-        "java",
-        "js",
-        "json",
-        "kt",
-        "lua",
-        "md",
-        "mjs",
-        "php",
-        "pl",
-        "py",
-        "rb",
-        "rs",
-        "rst",
-        "sh",
-        "sql",
-        "swift",
-        "tf",
-        "toml",
-        "ts",
-        "tsx",
-        "txt",
-        "xml",
-        "yaml",
-        "yml",
-        "zip",
-    ]
-)
 
 
 def escape(text: str) -> str:
     """Text that Slack shows as it is, whatever it holds."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _without_bidi(text: str) -> str:
-    return text if text.isascii() else _BIDI.sub("", text)
 
 
 def break_fences(text: str) -> str:
@@ -109,7 +61,7 @@ class InlineWriter:
     def lines(self, nodes: Sequence[Inline], styles: tuple[str, ...] = ()) -> list[str]:
         """The text, line by line; no style crosses a line, since Slack would not show it."""
         if len(nodes) == 1 and isinstance(node := nodes[0], Text) and not styles:
-            text = escape(_without_bidi(node.text))
+            text = escape(without_bidi(node.text))
             return [_write_plain_line(line) for line in text.split("\n")]
         lines: list[list[_Run]] = [[]]
         for run in self._runs(nodes, styles):
@@ -125,7 +77,7 @@ class InlineWriter:
         for node in nodes:
             match node:
                 case Text(text=text):
-                    yield _literal(_without_bidi(text), styles)
+                    yield _literal(without_bidi(text), styles)
                 case Math(text=text):
                     yield _literal(text, styles)
                 case Code(text=text):
@@ -151,68 +103,16 @@ def _code(text: str, styles: tuple[str, ...]) -> _Run:
     return _Run(f"`{escape(text)}`", styles, is_code=True)
 
 
-# Links.
-
-
 def _link(link: Link, styles: tuple[str, ...]) -> Iterator[_Run]:
-    label = " ".join(_without_bidi(plain(link.label)).split())
-    url = _without_bidi(link.url).strip()
-    if not url.lower().startswith(_SCHEMES):
-        is_data = url.lower().startswith("data:")
-        yield _literal(label or ("image" if is_data else url), styles)
-        if label not in ("", url) and not is_data and 0 < len(url) <= _HIDDEN_TARGET_MAX:
-            yield _literal(f" ({url})", styles)
-        return
-    target = _target(url)
-    if len(target) > LINK_URL_MAX or (link.is_bare and not label.isascii()):
-        shown = url if label in ("", url) or link.is_bare else f"{label} {url}"
-        yield _literal(label if link.is_bare else shown, styles)
-    elif not label or label == url:
-        yield _Run(f"<{target}>", styles)
-    elif _is_deceptive(label, url):
-        yield _literal(label, styles)
-        yield _Run(f" (<{target}>)", styles)
-    else:
-        yield _Run(f"<{target}|{escape(label).replace('|', LABEL_BAR)}>", styles)
-
-
-def _target(url: str) -> str:
-    for character, code in (("|", "%7C"), ("<", "%3C"), (">", "%3E"), (" ", "%20"), ("\n", "%0A")):
-        url = url.replace(character, code)
-    return escape(url)
-
-
-def _is_deceptive(label: str, url: str) -> bool:
-    """A label that reads as an address, and not as the one that it leads to."""
-    shown = _address(label)
-    if not shown:
-        return False
-    target = _address(url) or url.lower()
-    shown = shown.rstrip(".…").rstrip("/")
-    if target == shown or target.startswith((shown + "/", shown + "?", shown + "#")):
-        return False
-    is_file = "/" not in shown and shown.rpartition(".")[2] in _FILE_SUFFIXES
-    return not (is_file and target.endswith("/" + shown))
-
-
-def _address(text: str) -> str:
-    """Host and path of what looks like one address, without what is written or left out freely."""
-    text = unquote(text).strip().lower()
-    if text.startswith("mailto:") or re.fullmatch(r"[^\s@/]+@[^\s@/]+\.[^\s@/]+", text):
-        return text.removeprefix("mailto:").partition("?")[0]
-    if "://" in text:
-        # Wherever it stands in the label, an address is what a reader will go by.
-        text = text[max(text.find("http"), 0) :].split(" ", 1)[0]
-        text = text.partition("://")[2]
-    elif not re.fullmatch(r"(?:[^\s/.@]+\.)+[^\W\d]{2,}(?:[:/?#]\S*)?", text):
-        return ""
-    try:
-        host = urlsplit(f"//{text}").netloc
-    except ValueError:
-        return text
-    if not host:
-        return text
-    return (host.removeprefix("www.") + text[len(host) :]).rstrip("/")
+    for part in shown_link(link):
+        target = escape(part.target)
+        if not target:
+            yield _literal(part.text, styles)
+        elif part.text:
+            label = escape(part.text).replace("|", LABEL_BAR)
+            yield _Run(f"<{target}|{label}>", styles)
+        else:
+            yield _Run(f"<{target}>", styles)
 
 
 # Lines.

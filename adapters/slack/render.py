@@ -1,10 +1,13 @@
 """Pages and questions as Slack's payloads (pure). Nothing that a model wrote can ping in them.
 
-A page is plain mrkdwn text, since text can be edited up to 4,000 characters and a section cannot. As
-long as the page is short enough for one section it can carry the stop button as well.
+A page that still grows is plain mrkdwn text, since text can be edited up to 4,000 characters and a section
+cannot; as long as it is short enough for one section it can carry the stop button as well. One that has
+grown is a block of Markdown, in which Slack shows tables, headings and nested lists, with the same as text
+for notifications and search.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +24,7 @@ from adapters.slack.question_blocks import (
 )
 
 METADATA_EVENT = "threadwright_page"
+MARKDOWN_BLOCK = "markdown"
 Payload = dict[str, Any]
 
 
@@ -53,6 +57,13 @@ def edit_arguments(ref: MessageRef, outgoing: Outgoing, *, names: Names = NO_NAM
     }
 
 
+def without_markdown(outgoing: Outgoing) -> Outgoing | None:
+    """The same as plain text, if it was to be shown as a block of Markdown."""
+    if isinstance(outgoing, Page) and outgoing.markdown:
+        return replace(outgoing, markdown="")
+    return None
+
+
 def page_metadata(nonce: UUID) -> Payload:
     """What a page is found by again."""
     return {"event_type": METADATA_EVENT, "event_payload": {"nonce": str(nonce)}}
@@ -79,6 +90,8 @@ def _text(outgoing: Outgoing) -> str:
 
 def _blocks(outgoing: Outgoing, names: Names) -> list[Payload]:
     match outgoing:
+        case Page(markdown=markdown) if markdown:
+            return [{"type": MARKDOWN_BLOCK, "text": markdown}]
         case Page(text=text, can_stop=can_stop):
             if not can_stop or len(text) > limits.SECTION_TEXT_MAX:
                 return []

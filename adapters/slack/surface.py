@@ -1,5 +1,6 @@
 """Slack as a surface to deliver to: the contract's calls in Slack's terms."""
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
@@ -12,16 +13,34 @@ from adapters.contract import (
     Streaming,
     SurfaceLimits,
 )
+from adapters.errors import SurfaceError
 from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
 from adapters.slack.limits import PAGE_TEXT_MAX
-from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
+from adapters.slack.render import (
+    edit_arguments,
+    nonce_of_message,
+    post_arguments,
+    without_markdown,
+)
 from adapters.slack.workspaces import AllWorkspaces, Workspace
 from engine.chat.writes import ActionState
 
+logger = logging.getLogger(__name__)
+
 CLOCKS_APART_SECONDS = 300.0
 """How far our clock and Slack's may differ when a lost message is looked for."""
+BLOCKS_REFUSED = frozenset(
+    {
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "block_mismatch",
+        "msg_blocks_too_long",
+        "msg_blocks_too_many",
+    }
+)
+"""Answers that mean that the message was not taken, for what its blocks are."""
 PAGES_LOOKED_AT_MAX = 50
 """Pages of a thread that are read for one message: 10,000 messages."""
 
@@ -49,18 +68,28 @@ class SlackSurface:
         )
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
-        """Post into the thread; Slack keeps the nonce in the message's metadata."""
+        """Post into the thread; Slack keeps the nonce in the message's metadata.
+
+        What Slack does not take as a block is said as text: nothing is lost to its form.
+        """
         workspace = await self._workspaces.find(place.installation)
+        client = workspace.client
         names = await self._names(workspace, outgoing)
-        return await workspace.client.post_message(
-            post_arguments(place, outgoing, nonce, names=names)
-        )
+        try:
+            return await client.post_message(post_arguments(place, outgoing, nonce, names=names))
+        except SurfaceError as error:
+            plain = _plainer(outgoing, error)
+            return await client.post_message(post_arguments(place, plain, nonce))
 
     async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
-        """Replace what the message shows. Its metadata stays."""
+        """Replace what the message shows, as text where Slack does not take the block. Its metadata stays."""
         workspace = await self._workspaces.find(ref.place.installation)
+        client = workspace.client
         names = await self._names(workspace, outgoing)
-        await workspace.client.update_message(edit_arguments(ref, outgoing, names=names))
+        try:
+            await client.update_message(edit_arguments(ref, outgoing, names=names))
+        except SurfaceError as error:
+            await client.update_message(edit_arguments(ref, _plainer(outgoing, error)))
 
     async def delete(self, ref: MessageRef) -> None:
         """Take the message back."""
@@ -95,3 +124,12 @@ class SlackSurface:
 
     async def _client(self, place: Place) -> SlackClient:
         return (await self._workspaces.find(place.installation)).client
+
+
+def _plainer(outgoing: Outgoing, error: SurfaceError) -> Outgoing:
+    """What to say instead where Slack refused a block of Markdown; raises the error for all else."""
+    plain = without_markdown(outgoing) if error.code in BLOCKS_REFUSED else None
+    if plain is None:
+        raise error
+    logger.warning("block refused", extra={"action": "slack_block_refused", "code": error.code})
+    return plain

@@ -165,7 +165,7 @@ async def test_an_answer_without_words_gets_a_short_notice(
     model.script([Think("Nothing to add."), Say(" \u200b\n")])
     async with house(slack, model, database_url):
         question = await ada.say(harbour, "<@BOT> hi")
-        await until_says(slack, harbour, question, "_There was nothing to say._")
+        await until_says(slack, harbour, question, "There was nothing to say.")
 
 
 async def test_a_post_whose_answer_is_lost_is_found_not_repeated(

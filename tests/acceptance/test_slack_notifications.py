@@ -88,7 +88,7 @@ async def test_an_interrupted_turn_tells_nobody(
         question = await ada.say(harbour, "<@BOT> tell me all")
         growing = await until_growing(slack, harbour, question, "So much to")
         await ada.click(growing, "Stop")
-        await until_says(slack, harbour, question, "So much to\n\n_Stopped._")
+        await until_says(slack, harbour, question, "So much to\n\nStopped.")
         other = await ada.say(harbour, "<@BOT> hi")
         await until_says(slack, harbour, other, "All right.")
         await until_told(slack, ada)

@@ -100,7 +100,7 @@ async def test_stop_reaches_a_turn_on_another_replica(
                     await ada.click(growing, "Stop")
                 case "reaction":
                     await ada.react(growing, "octagonal_sign")
-            await until_says(slack, harbour, question, "So much to\n\n_Stopped._")
+            await until_says(slack, harbour, question, "So much to\n\nStopped.")
             await model.streamed[0].left.wait()
 
 

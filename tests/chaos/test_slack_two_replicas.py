@@ -69,7 +69,7 @@ async def test_a_stop_heard_by_the_replica_that_does_not_work_stops_the_one_that
         await bo.react(growing[2], "octagonal_sign")
         for request in model.streamed[:3]:
             await request.left.wait()
-        wanted = ["So much to\n\n_Stopped._", *["All right."] * QUEUED]
+        wanted = ["So much to\n\nStopped.", *["All right."] * QUEUED]
         for root in roots:
             await until_said_once(slack, pool, harbour, root, wanted)
 
@@ -116,7 +116,7 @@ async def test_buttons_work_when_everything_was_restarted(
         await house.start()
         await model.wait_for_requests(3)
         await ada.click(growing, "Stop")
-        await slack.wait_until(lambda: "_Stopped._" in texts(slack, lighthouse, other)[0])
+        await slack.wait_until(lambda: "Stopped." in texts(slack, lighthouse, other)[0])
         await ada.click(asked, "Yes")
         wanted = ["Hm.", "❓ Shall we sail?\n✅ Ada answered: Yes", "Aye."]
         await until_said_once(slack, pool, harbour, root, wanted)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tests.fakes.slack_markdown import plain_of_markdown, without_code
+
 Json = dict[str, Any]
 
 _TOKEN = re.compile(r"<([^<>\s][^<>]*)>")
@@ -79,7 +81,7 @@ def _plain_block(block: Json, names: dict[str, str]) -> str:
             shown = (_plain_text_object(element, names) for element in block.get("elements", []))
             return " ".join(text for text in shown if text)
         case "markdown":
-            return unescape(str(block.get("text", "")))
+            return plain_of_markdown(str(block.get("text", "")), names)
         case "rich_text":
             return "".join(_plain_rich(element, names) for element in block.get("elements", []))
         case "table":
@@ -157,11 +159,13 @@ def text_leaves(value: object) -> Iterator[tuple[str, Json]]:
 
 def pings_in(text: str, blocks: list[Json]) -> frozenset[str]:
     """Whom a message notifies: user ids, `here`, `channel`, `everyone`, user group ids; code does not ping."""
-    sources = [text]
+    sources = [_CODE.sub("", text)]
     for leaf, carrier in text_leaves(blocks):
-        if carrier.get("type") in ("mrkdwn", "markdown"):
-            sources.append(leaf)
-    found = {m.group(1).lstrip("@!") for s in sources for m in _PING.finditer(_CODE.sub("", s))}
+        if carrier.get("type") == "mrkdwn":
+            sources.append(_CODE.sub("", leaf))
+        elif carrier.get("type") == "markdown":
+            sources.append(without_code(leaf))
+    found = {m.group(1).lstrip("@!") for source in sources for m in _PING.finditer(source)}
     found |= set(_rich_pings(blocks))
     return frozenset(name.removeprefix("subteam^") for name in found)
 
