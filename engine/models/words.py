@@ -42,9 +42,7 @@ def person_said(turn: PersonTurn, prompt: ModelPrompt) -> tuple[str, list[GivenF
 
 def as_said_by(author: Author | None, text: str) -> str:
     """A person's words with the name before them, so that the model tells people apart."""
-    name = ""
-    if author is not None:
-        name = " ".join(author.name.split())[:_AUTHOR_CHARACTERS_MAX]
+    name = " ".join(author.name.split())[:_AUTHOR_CHARACTERS_MAX] if author is not None else ""
     return f"{name}: {text}" if name else text
 
 

@@ -25,6 +25,13 @@ def test_the_first_sign_tells_a_body_from_a_stream(start: bytes) -> None:
     assert events.end() == [SseEvent(start + b"data: 1", BODY)]
 
 
+@pytest.mark.parametrize("before", [b"", b" \n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
+def test_a_body_begins_after_its_mark_and_blanks(before: bytes) -> None:
+    events = ReplyEvents()
+    assert events.feed(before + b"{} \n") == []
+    assert events.end() == [SseEvent(b"{}", BODY)]
+
+
 def test_a_stream_stays_one_whatever_follows() -> None:
     events = ReplyEvents()
     assert events.feed(b"data: 1\n\n") == [SseEvent(b"1")]

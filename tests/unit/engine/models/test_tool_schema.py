@@ -3,12 +3,14 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.models.model import ModelPrompt, ToolOffer
 from engine.models.request import request_body
 from engine.models.responses_request import responses_body
+from engine.models.words import tool_name_on_wire
 from tests.fakes.model_responses_rules import check_responses_request
 from tests.fakes.model_rules import check_request
 
@@ -41,6 +43,14 @@ schemas = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("look", "look"), ("f.look at", "f_look_at"), ("x" * 65, "x" * 64), ("", "unknown_tool")],
+)
+def test_a_tool_has_a_name_that_every_provider_takes(name: str, sent: str) -> None:
+    assert tool_name_on_wire(name) == sent
 
 
 @settings(max_examples=150, deadline=None)
