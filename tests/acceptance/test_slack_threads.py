@@ -296,7 +296,7 @@ async def test_a_slash_command_says_how_to_talk(
         delivery = await ada.command("/wren", "hi", harbour)
         assert delivery.is_acked
         (told,) = slack.ephemerals(ada)
-        assert "Mention me" in told.plain
+        assert "I do not know “hi”" in told.plain
 
 
 @both_ways
