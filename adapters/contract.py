@@ -84,7 +84,8 @@ class Page:
 class Question:
     """A question to people. Open, it has its form; closed, `outcome` says what became of it.
 
-    `answerers`: who may answer (None: anyone), where `asker` is whoever it was asked for.
+    `answerers`: who may answer (None: anyone), where `asker` is whoever it was asked for. `named`: the
+    platform's ids of users that stand in `outcome`.
     """
 
     action_id: ActionId
@@ -93,6 +94,7 @@ class Question:
     outcome: str = ""
     answerers: Answerers | None = None
     asker: Author | None = None
+    named: tuple[str, ...] = ()
 
 
 Outgoing = Page | Question

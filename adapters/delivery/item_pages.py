@@ -138,6 +138,7 @@ def _cut_question(item: QuestionItem) -> CutItem:
         outcome=item.outcome,
         answerers=item.answerers,
         asker=item.asker,
+        named=item.named,
     )
     page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
     return CutItem(

@@ -22,7 +22,7 @@ from adapters.delivery.reply_tasks import cards_by_step, live_cards, with_live_r
 from engine.chat.actions import RequiredAction
 from engine.chat.content import Finish, Message, Role, ToolCallPart, ToolResultPart, text_of
 from engine.chat.errors import ChatError, ErrorKind
-from engine.chat.form import Form, FormKind
+from engine.chat.form import FieldKind, Form, FormKind
 from engine.chat.ids import ActionId, MessageId, ToolCallId
 from engine.chat.summaries import is_summary_note
 from engine.chat.view import ShownStatus
@@ -331,6 +331,7 @@ def _question(action: RequiredAction) -> QuestionItem:
         outcome=outcome_of(action, form),
         answerers=action.answerers,
         asker=action.asker,
+        named=_users_in(form, action.answer),
     )
 
 
@@ -352,6 +353,17 @@ def _answer_text(form: Form, answer: Any) -> str:
         ]
         return ", ".join(given) or "nothing"
     return _value_text(answer)
+
+
+def _users_in(form: Form, answer: Any) -> tuple[str, ...]:
+    """The users that were chosen in an answer."""
+    given = answer if isinstance(answer, dict) else {}
+    found: list[Any] = []
+    for field in form.fields:
+        value = given.get(field.name)
+        if field.kind in (FieldKind.USER, FieldKind.USERS):
+            found += value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(user for user in found if isinstance(user, str) and user))
 
 
 def _value_text(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Questions as messages show them (pure): what is asked, by which controls, and what became of it."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +21,9 @@ LONG_OPTION_MAX = 500
 """Characters of an option that is too long for its button and so is told above it."""
 WHO_MAX = 600
 """Characters of who may answer."""
+NAMED_MAX = 20
+"""Users that are called by their names in one outcome."""
+_USER = re.compile(r"[UW][A-Z0-9]+")
 Block = dict[str, Any]
 Names = Mapping[str, str]
 NO_NAMES: Names = MappingProxyType({})
@@ -35,20 +39,25 @@ _OUTCOME_MARKS = {
 def question_blocks(question: Question, names: Names = NO_NAMES) -> list[Block]:
     """The question with its controls while it is open, with its outcome afterwards.
 
-    `names`: what people and groups are called who may answer it.
+    `names`: what people and groups are called who may answer it, or who were named in the answer.
     """
     asked = section(QUESTION_MARK + question_text(question.form))
     if question.state is ActionState.OPEN:
         controls = [*_long_options(question.form), _controls(question)]
         return [asked, *_whom(question, names), *controls]
     mark = _OUTCOME_MARKS.get(question.state, "")
-    return [asked, _context(mark + label_of(question.outcome, OUTCOME_MAX))]
+    return [asked, _context(mark + _outcome(question, names))]
 
 
-def question_fallback(question: Question) -> str:
+def question_fallback(question: Question, names: Names = NO_NAMES) -> str:
     """What notifications, search and screen readers get."""
     asked = QUESTION_MARK + question_text(question.form)
-    return f"{asked}\n{label_of(question.outcome, OUTCOME_MAX)}" if question.outcome else asked
+    return f"{asked}\n{_outcome(question, names)}" if question.outcome else asked
+
+
+def named_users(question: Question) -> list[str]:
+    """The users in what was answered whose names are worth asking for; programs may write anything."""
+    return [user for user in question.named if _USER.fullmatch(user)][:NAMED_MAX]
 
 
 def question_text(form: Form) -> str:
@@ -67,6 +76,14 @@ def section(text: str) -> Block:
 def button(action_id: str, label: str, value: str) -> Block:
     """A button; the label is one of `plain_labels`."""
     return {"type": "button", "action_id": action_id, "text": plain_text(label), "value": value}
+
+
+def _outcome(question: Question, names: Names) -> str:
+    outcome = question.outcome
+    if users := named_users(question):
+        ids = "|".join(users)
+        outcome = re.sub(rf"\b(?:{ids})\b", lambda found: names.get(found[0], found[0]), outcome)
+    return label_of(outcome, OUTCOME_MAX)
 
 
 def _whom(question: Question, names: Names) -> list[Block]:

@@ -33,13 +33,13 @@ def post_arguments(
 ) -> Payload:
     """The arguments of chat.postMessage; `metadata` is what the message is found by again.
 
-    `names`: of those who may answer a question.
+    `names`: of those who may answer a question, or were named in the answer.
     """
     blocks = _blocks(outgoing, names)
     arguments: Payload = {
         "channel": place.channel,
         "thread_ts": place.thread,
-        "text": _text(outgoing),
+        "text": _text(outgoing, names),
         "metadata": page_metadata(nonce),
         "unfurl_links": False,
         "unfurl_media": False,
@@ -52,7 +52,7 @@ def edit_arguments(ref: MessageRef, outgoing: Outgoing, *, names: Names = NO_NAM
     return {
         "channel": ref.place.channel,
         "ts": ref.message_id,
-        "text": _text(outgoing),
+        "text": _text(outgoing, names),
         "blocks": _blocks(outgoing, names),
     }
 
@@ -79,13 +79,13 @@ def nonce_of_message(message: Mapping[str, Any]) -> str | None:
     return nonce if isinstance(nonce, str) else None
 
 
-def _text(outgoing: Outgoing) -> str:
+def _text(outgoing: Outgoing, names: Names) -> str:
     """What notifications, search and screen readers get."""
     match outgoing:
         case Page(text=text):
             return text
         case Question():
-            return question_fallback(outgoing)
+            return question_fallback(outgoing, names)
 
 
 def _blocks(outgoing: Outgoing, names: Names) -> list[Payload]:

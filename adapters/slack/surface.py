@@ -18,6 +18,7 @@ from adapters.slack.answer_rights import AnswerRights
 from adapters.slack.client import SlackClient
 from adapters.slack.identity import PLATFORM
 from adapters.slack.limits import PAGE_TEXT_MAX
+from adapters.slack.question_blocks import named_users
 from adapters.slack.render import (
     edit_arguments,
     nonce_of_message,
@@ -115,9 +116,11 @@ class SlackSurface:
         return None
 
     async def _names(self, workspace: Workspace, outgoing: Outgoing) -> Mapping[str, str]:
-        """What those are called who may answer an open question."""
-        if not isinstance(outgoing, Question) or outgoing.state is not ActionState.OPEN:
+        """What those are called who may answer an open question, or were named in the answer."""
+        if not isinstance(outgoing, Question):
             return {}
+        if outgoing.state is not ActionState.OPEN:
+            return await workspace.people.names_of(named_users(outgoing))
         if self._rights is None or outgoing.answerers is None:
             return {}
         return await self._rights.names_in(workspace, outgoing.answerers)

@@ -97,6 +97,10 @@ async def test_a_form_begins_with_what_the_call_proposes(
         root, question = await asked(slack, model, ada, harbour, proposed)
         await ada.submit_view(await opened(slack, ada, question))
         await slack.wait_until(lambda: "Aye." in texts(slack, harbour, root))
+        closed = answers(slack, harbour, root)[0]
+        assert "Who: Bo, Pilots: Ada, Bo, Stops:" in closed.plain
+        assert "Who: Bo, Pilots: Ada, Bo, Stops:" in closed.text
+        assert not closed.pings
     assert result(model) == proposed
 
 

@@ -222,16 +222,23 @@ def test_the_values_of_a_form_are_shown_by_label() -> None:
             Field(name="day", label="Day", kind=FieldKind.DATE),
             Field(name="guests", label="Guests", kind=FieldKind.CHOICES),
             Field(name="lunch", label="Lunch", kind=FieldKind.BOOLEAN),
+            Field(name="cook", label="Cook", kind=FieldKind.USER),
+            Field(name="crew", label="Crew", kind=FieldKind.USERS),
         ),
     )
-    answer = {"day": "2026-12-24", "guests": ["Ada", "Bo"], "lunch": False}
+    answer = {
+        "day": "2026-12-24", "guests": ["Ada", "Bo"], "lunch": False,
+        "cook": "U1", "crew": ["U2", "U1", 7],
+    }  # fmt: skip
     mirror = mirror_of(
         asks(1), calls(2, "ask_people"),
         question(5, second=2, state=ActionState.ANSWERED, by=ADA, answer=answer, form=form),
         shown=RUNNING,
     )  # fmt: skip
     (item,) = [item for item in view_of(mirror).items if isinstance(item, QuestionItem)]
-    assert item.outcome == "Ada answered: Day: 2026-12-24, Guests: Ada, Bo, Lunch: no"
+    given = "Day: 2026-12-24, Guests: Ada, Bo, Lunch: no, Cook: U1, Crew: U2, U1, 7"
+    assert item.outcome == f"Ada answered: {given}"
+    assert item.named == ("U1", "U2")
 
 
 def test_settled_turns_stand_but_are_not_looked_at() -> None:

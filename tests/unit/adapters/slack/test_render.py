@@ -16,6 +16,7 @@ from adapters.slack.buttons import (
 )
 from adapters.slack.option_menus import found_options
 from adapters.slack.plain_labels import distinct_labels, label_of
+from adapters.slack.question_blocks import named_users
 from adapters.slack.render import edit_arguments, nonce_of_message, post_arguments
 from engine.chat.answerers import Answerers
 from engine.chat.content import Author
@@ -205,3 +206,18 @@ def test_who_may_answer_is_shown_while_the_question_is_open() -> None:
     assert said == "Only &lt;!channel&gt; or Bo may answer this."
     closed = replace(asked, state=ActionState.EXPIRED, outcome="Nobody answered in time.")
     assert "may answer" not in str(post_arguments(HERE, closed, NONCE)["blocks"])
+
+
+def test_users_in_an_answer_are_called_by_their_names() -> None:
+    """D7, D8"""
+    answered = replace(
+        question(
+            form(FormKind.MODAL, fields=FIELDS), ActionState.ANSWERED, "Ada answered: U1, U12"
+        ),
+        named=("U1", "U12", "(.*", "U3"),
+    )
+    sent = post_arguments(HERE, answered, NONCE, names={"U1": "<!here>", "U3": "Cy"})
+    assert sent["text"].endswith("Ada answered: &lt;!here&gt;, U12")
+    assert "&lt;!here&gt;, U12" in str(sent["blocks"])
+    many = replace(answered, named=tuple(f"U{n}" for n in range(99)))
+    assert len(named_users(many)) == 20
