@@ -1,16 +1,18 @@
 """Items cut into what a platform can show, with the cutting done once per stretch of text (pure)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from adapters.contract import Outgoing, Page, Question
 from adapters.delivery.delivery_plan import WantedItem, WantedPage, hash_of
-from adapters.delivery.page_pieces import PageLimit, Renderer
+from adapters.delivery.page_pieces import PageLimit, Piece, Renderer
 from adapters.delivery.pagination import NO_PAGES, Pages, paginate
 from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
 from adapters.delivery.reply_view import NO_ANSWER
 from adapters.delivery.stream_plan import StreamedPage
 
+MakeStreamed = Callable[[], StreamedPage | None]
 ACTIVITY_ROOM = 80
 """Characters kept free on a page for the line about what takes time."""
 
@@ -19,12 +21,12 @@ ACTIVITY_ROOM = 80
 class CutItem:
     """An item with the pages it is shown as, the same as the plan compares them, and as streams.
 
-    `streamed`: None for what cannot be streamed.
+    `streamed` makes the page as a stream shows it, where it is asked for; None: it cannot be streamed.
     """
 
     wanted: WantedItem
     pages: tuple[Outgoing, ...]
-    streamed: tuple[StreamedPage | None, ...]
+    streamed: tuple[MakeStreamed, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ class ItemCutter:
                 text=text,
                 # What will be replaced in a moment is shown in the cheapest form.
                 markdown="" if drafts[at] else cut.pages[at].markdown,
-                can_stop=item.can_stop and at == len(texts) - 1,
+                can_stop=item.can_stop and drafts[at] and at == len(texts) - 1,
             )
             for at, text in enumerate(texts)
         )
@@ -85,11 +87,24 @@ class ItemCutter:
             )
             for page, is_draft in zip(pages, drafts, strict=True)
         )
-        return CutItem(
-            wanted=WantedItem(key=item.key, pages=wanted),
-            pages=pages,
-            streamed=(None,) * len(pages),
+        pieces = [page.pieces for page in cut.pages] + [()] * (len(pages) - len(cut.pages))
+        streamed = tuple(
+            partial(self._stream, item, on_page, is_last=at == len(pages) - 1)
+            for at, on_page in enumerate(pieces)
         )
+        return CutItem(
+            wanted=WantedItem(key=item.key, pages=wanted), pages=pages, streamed=streamed
+        )
+
+    def _stream(
+        self, item: ReplyItem, pieces: Sequence[Piece], *, is_last: bool
+    ) -> StreamedPage | None:
+        """A page as a stream shows it; None for a page that cannot be said so."""
+        markdown = self._renderer.markdown(pieces)
+        if pieces and not markdown:
+            return None
+        tasks = item.tasks if is_last else ()
+        return StreamedPage(markdown=markdown, tasks=tasks, reader=item.reader)
 
     def _pages_of(self, item: ReplyItem, ends: Sequence[int]) -> Pages:
         known = self._cuts.get(item.key)
@@ -128,6 +143,10 @@ class ItemCutter:
         return [line], [False]
 
 
+def _no_stream() -> None:
+    """Questions are not streamed."""
+
+
 def _cut_question(item: QuestionItem) -> CutItem:
     if item.key.action_id is None:
         raise ValueError("a question has an action")
@@ -138,9 +157,8 @@ def _cut_question(item: QuestionItem) -> CutItem:
         outcome=item.outcome,
         answerers=item.answerers,
         asker=item.asker,
-        named=item.named,
     )
     page = WantedPage(content_hash=hash_of("question", repr(item.form), item.state, item.outcome))
     return CutItem(
-        wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,), streamed=(None,)
+        wanted=WantedItem(key=item.key, pages=(page,)), pages=(question,), streamed=(_no_stream,)
     )

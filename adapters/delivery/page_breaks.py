@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
 _LINE = re.compile(r"\n(?=\S)")
-_WORD = re.compile(r"\s+(?=\S)")
+# Scripts without blanks have the ends of their sentences.
+_WORD = re.compile(r"\s+(?=\S)|[。！？](?=\S)")  # noqa: RUF001
 _PLACES: Sequence[tuple[float, re.Pattern[str]]] = (
     (0.85, _WORD),
     (0.75, _LINE),

@@ -100,11 +100,26 @@ def next_step(
     """The next thing to do about a stream so that its message shows the page."""
     if stream.is_unclosable:
         return _wait_for_end(stream, page, now=now, limits=limits)
-    if stream.is_doubtful or not page.markdown.startswith(stream.sent):
+    if stream.is_doubtful:
         return Close(growth=NOTHING, is_whole=False)
+    if not page.markdown.startswith(stream.sent):
+        return _fallen_behind(stream, page, is_draft=is_draft, now=now, limits=limits)
     if not is_draft:
         return _finish(stream, page, limits)
     return _go_on(stream, page, now=now, limits=limits)
+
+
+def _fallen_behind(
+    stream: OpenStream, page: StreamedPage, *, is_draft: bool, now: float, limits: StreamLimits
+) -> Step:
+    """A page that is less than what was sent may catch up; another one is left to an edit."""
+    ends_at = stream.started_at + limits.seconds_max
+    if is_draft and now < ends_at and stream.sent.startswith(page.markdown.rstrip()):
+        return Idle(until=ends_at)
+    if is_draft or stream.sent.rstrip() != page.markdown.rstrip():
+        return Close(growth=NOTHING, is_whole=False)
+    cards = _changed(stream.tasks, page) + _left_behind(stream, page)
+    return Close(growth=Growth(tasks=cards), is_whole=True)
 
 
 def _finish(stream: OpenStream, page: StreamedPage, limits: StreamLimits) -> Step:
@@ -179,7 +194,11 @@ def _growth(
     text = markdown[len(sent) :]
     if len(text) > limits.call_chars_max:
         text = whole_words(text[: limits.call_chars_max]) or text[: limits.call_chars_max]
-    return Growth(text=text, tasks=tuple(c for c in page.tasks if told.get(c.id) != c))
+    return Growth(text=text, tasks=_changed(told, page))
+
+
+def _changed(told: Mapping[str, TaskCard], page: StreamedPage) -> tuple[TaskCard, ...]:
+    return tuple(card for card in page.tasks if told.get(card.id) != card)
 
 
 def _wait_for_end(

@@ -98,6 +98,11 @@ def test_less_is_asked_of_a_place_the_fuller_a_page_is(fullness: float, wanted: 
     assert (None if at is None else text[:at]) == wanted
 
 
+def test_scripts_without_blanks_have_places_too() -> None:
+    """D6"""
+    assert break_in("分割も確認します。とても長い", after=0, fullness=0.9) == 9
+
+
 def test_a_page_is_not_ended_within_what_was_sent() -> None:
     """D6"""
     assert break_in("One.\n\nTwo", after=7, fullness=0.7) is None

@@ -128,9 +128,25 @@ def test_a_complete_page_is_closed_with_its_rest() -> None:
 @pytest.mark.parametrize("is_draft", [True, False])
 def test_text_that_does_not_go_on_from_what_was_sent_is_left_to_an_edit(is_draft: bool) -> None:  # noqa: FBT001
     """D6"""
-    assert step(stream("one two"), "one", is_draft=is_draft) == Close(
+    assert step(stream("one two"), "one too", is_draft=is_draft) == Close(
         growth=NOTHING, is_whole=False
     )
+
+
+def test_text_that_falls_behind_what_was_sent_may_catch_up() -> None:
+    """D6: a link that is being written takes the blank before it back for a while."""
+    assert step(stream("See "), "See") == Idle(until=240.0)
+    assert step(stream("See this "), "See") == Idle(until=240.0)
+    assert step(stream("See this "), "See", now=240.0) == Close(growth=NOTHING, is_whole=False)
+
+
+def test_a_blank_too_many_at_the_end_is_no_reason_for_an_edit() -> None:
+    """D6"""
+    before = stream("See ", tasks={RUNS.id: RUNS})
+    assert step(before, "See", DONE, is_draft=False) == Close(
+        growth=Growth(tasks=(DONE,)), is_whole=True
+    )
+    assert step(stream("See this "), "See", is_draft=False) == Close(growth=NOTHING, is_whole=False)
 
 
 @pytest.mark.parametrize("is_draft", [True, False])
@@ -210,6 +226,6 @@ def test_whatever_is_sent_adds_up_to_the_page(text: str, stops: list[int]) -> No
     last = next_step(at, page(text), is_draft=False, now=5.0, limits=LIMITS)
     assert isinstance(last, Close)
     if last.is_whole:
-        assert at.sent + last.growth.text == text
+        assert (at.sent + last.growth.text).rstrip() == text.rstrip()
     else:
         assert not text.startswith(at.sent)
