@@ -17,23 +17,17 @@ from engine.chat.writes import ActionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKey:
-    """Names an item over its whole life.
-
-    `turn_id` and `segment` for replies, `turn_id` and `file` for files, `action_id` for questions.
-    """
+    """Names an item over its whole life. `turn_id` and `segment` for replies, `action_id` else."""
 
     turn_id: MessageId = NO_MESSAGE
     source_key: str | None = None
     segment: int = 0
     action_id: ActionId | None = None
-    file: str = ""
 
     def __str__(self) -> str:
-        """`reply:12`, `reply:12.1@T1:C1:1700000000.000100`, `action:7`, `file:12.reply`."""
+        """`reply:12`, `reply:12.1@T1:C1:1700000000.000100`, `action:7`."""
         if self.action_id is not None:
             return f"action:{self.action_id}"
-        if self.file:
-            return f"file:{self.turn_id}.{self.file}"
         segment = f".{self.segment}" if self.segment else ""
         source = f"@{self.source_key}" if self.source_key else ""
         return f"reply:{self.turn_id}{segment}{source}"
@@ -44,8 +38,6 @@ class ItemKey:
         kind, _, rest = text.partition(":")
         head, at, source = rest.partition("@")
         number, _, segment = head.partition(".")
-        if kind == "file" and number.isdecimal() and segment:
-            return ItemKey(turn_id=MessageId(int(number)), file=segment)
         if not number.isdecimal() or not (segment or "0").isdecimal():
             return None
         if kind == "action":
@@ -95,14 +87,4 @@ class QuestionItem:
     named: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileItem:
-    """One stored file that the agent has handed out. `size` in bytes, as far as it is known."""
-
-    key: ItemKey
-    file_id: FileId
-    name: str
-    size: int
-
-
-Item = ReplyItem | QuestionItem | FileItem
+Item = ReplyItem | QuestionItem
