@@ -66,6 +66,28 @@ def test_a_rule_for_nobody_is_a_mistake_that_says_how_to_mend_it(raw: Any, says:
 
 
 @pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (["anyone", "asker"], '"anyone" stands alone'),
+        ("group: ", "'group: ' must name a group: group:NAME"),
+        (
+            "usergroup:S1",
+            "'usergroup:S1' must be usergroup:platform:installation:id, such as "
+            "usergroup:slack:T012:S345",
+        ),
+    ],
+)
+def test_a_mistake_quotes_what_was_written(raw: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=r"\w") as mistake:
+        parse_answerers(raw)
+    assert str(mistake.value) == says
+
+
+def test_a_rule_may_have_as_many_entries_as_is_said() -> None:
+    assert parse_answerers(["asker"] * ENTRIES_MAX) == Answerers(asker=True)
+
+
+@pytest.mark.parametrize(
     ("rule", "by", "groups", "may"),
     [
         (None, BO, (), True),
@@ -120,6 +142,7 @@ def test_calls_are_barred_one_by_one() -> None:
     """D8"""
     asked = [(CALL, Answerers(asker=True), ADA), (ToolCallId("call_2"), Answerers(asker=True), BO)]
     assert barred_calls(asked, by=BO, groups=()) == (Barred(tool_call_id=CALL, who_may="Ada"),)
+    assert barred_calls([(CALL, Answerers(groups=(CREW,)), ADA)], by=BO, groups=(CREW,)) == ()
 
 
 @pytest.mark.parametrize("is_submission", [False, True])
