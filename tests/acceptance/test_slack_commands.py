@@ -1,5 +1,6 @@
 """The slash command: what it answers to its person alone, what it begins and what it stops."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,6 @@ from tests.fakes.slack_shown import ShownMessage
 from tests.fakes.slack_state import Channel, Message
 
 COMMAND = "/agent"
-STRANGERS = "http://127.0.0.1:9/steal"
 
 
 async def until_told(slack: FakeSlack, person: Person, *words: str) -> ShownMessage:
@@ -106,6 +106,25 @@ async def test_a_command_that_comes_twice_is_carried_out_once(
         await until_says(slack, harbour, asked.ts, "All right.")
     assert len(slack.timeline(harbour)) == 1
     assert len(model.streamed) == 1
+
+
+async def test_two_replicas_share_the_orders_of_a_workspace(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """Whichever socket an order comes by, whichever replica carries it out: once, and told once."""
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    async with house(slack, model, database_url), house(slack, model, database_url):
+        for number in range(6):
+            await ada.command(COMMAND, f"new Question {number}", harbour)
+        for number in range(6):
+            asked = await until_asked(slack, harbour, f"Question {number}")
+            await until_says(slack, harbour, asked.ts, "All right.")
+        await ada.command(COMMAND, "status", harbour)
+        listed = await until_told(slack, ada, "Your chats in this channel")
+    assert len(slack.timeline(harbour)) == 6
+    assert len(model.streamed) == 6
+    assert all(f"Question {number}" in listed.plain for number in range(6))
+    assert len(slack.ephemerals(ada)) == 1
 
 
 @pytest.mark.parametrize("archived", [False, True])
@@ -243,13 +262,25 @@ async def test_an_answer_never_goes_to_a_foreign_address(
     slack: FakeSlack, model: FakeModel, database_url: str
 ) -> None:
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
-    async with house(slack, model, database_url):
+    callers: list[object] = []
+    async with house(slack, model, database_url), await _listen(callers) as stranger:
         delivery = await ada.command(COMMAND, "help", harbour)
-        foreign = {"text": "tools", "trigger_id": "1.2.other", "response_url": STRANGERS}
+        port = stranger.sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}/steal"
+        foreign = {"text": "tools", "trigger_id": "1.2.other", "response_url": url}
         body = delivery.body | foreign
         await slack.replay(Delivery(id="1.2.other", kind=DeliveryKind.COMMAND, body=body))
         await slack.wait_until(lambda: slack.calls("chat.postEphemeral"))
     assert slack.calls("chat.postEphemeral")[0].args["user"] == ada.id
+    assert not callers
+
+
+async def _listen(callers: list[object]) -> asyncio.Server:
+    def note(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        callers.append(writer)
+        writer.close()
+
+    return await asyncio.start_server(note, "127.0.0.1", 0)
 
 
 def _is_open(slack: FakeSlack, channel: Channel, root: Message) -> bool:

@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
+from engine.chat.view import ShownStatus
 from tests.acceptance.slack_house import (
     answers,
+    chat_of,
     house,
     until_growing,
     until_says,
 )
 from tests.fakes.model_server import FakeModel, Gate, Say
+from tests.fakes.replica import TestReplica, eventually
 from tests.fakes.slack_server import FakeSlack
 from tests.fakes.slack_state import Channel, Message
 
@@ -84,10 +87,20 @@ async def test_after_a_restart_the_mark_tells_how_it_ended(
 ) -> None:
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Gate("slow"), Say("Never seen.")])
-    async with house(slack, model, database_url, **ALL):
+    async with house(slack, model, database_url, **ALL) as wren:
         question = await ada.say(harbour, "<@BOT> hi")
         await until_marked(slack, harbour, question, "eyes", "hourglass")
+        chat_id = await chat_of(wren, slack, harbour, question)
     model.say("Done.")
+    # The turn ends where nobody tells Slack, so that whoever does next sees only the end.
+    async with TestReplica.start(database_url, model.url) as replica:
+
+        async def is_over() -> bool:
+            chat = await replica.engine.read_chat(chat_id)
+            return chat is not None and chat.status is ShownStatus.WAITING
+
+        assert await eventually(is_over)
+    assert reactions(slack, harbour, question) == {"eyes", "hourglass"}
     async with house(slack, model, database_url, **ALL):
         await until_marked(slack, harbour, question, "white_check_mark")
 
@@ -159,4 +172,6 @@ async def test_our_own_reactions_begin_nothing(
         await until_says(slack, harbour, question, "All right.")
         await until_marked(slack, harbour, question, "repeat")
         await slack.wait_until_settled()
-    assert len(model.streamed) == 1
+        again = await ada.say(harbour, "<@BOT> and again")
+        await until_says(slack, harbour, again, "All right.")
+    assert [r.last_text for r in model.streamed] == ["Ada: hi", "Ada: and again"]
