@@ -125,10 +125,14 @@ class TaskCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What a streamed message gains: Markdown behind what it has, and cards that are new or changed."""
+    """What a streamed message gains: Markdown behind what it has, and cards that are new or changed.
+
+    `rates`, with its end: see Page.
+    """
 
     text: str = ""
     tasks: tuple[TaskCard, ...] = ()
+    rates: MessageId | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from adapters.contract import Growth, MessageRef, Place, Streaming
+from adapters.contract import Growth, MessageRef, Page, Place, Streaming
 from adapters.delivery.delivery_plan import DRAFT_HASH, Delete, Edit, Operation, Post
 from adapters.delivery.page_breaks import FULL_ENOUGH, break_in
 from adapters.delivery.page_ledger import PageLedger
@@ -255,9 +255,12 @@ class ReplyStreams:
     async def _finish(self, operation: Finish) -> None:
         """Close a page's stream; a page that is whole then is sealed."""
         message_id, key, page = operation.message_id, operation.key, operation.page
-        nonce = self._ledger.nonce(key, page)
+        nonce, growth = self._ledger.nonce(key, page), operation.growth
+        outgoing = self._wanted.page(key, page).outgoing
+        if operation.is_whole and isinstance(outgoing, Page):
+            growth = replace(growth, rates=outgoing.rates)
         try:
-            await self._required().close(self._ref(message_id), operation.growth, nonce)
+            await self._required().close(self._ref(message_id), growth, nonce)
         except (RateLimited, StreamOver, Gone) as error:
             await self._lost(operation, error)
             return

@@ -191,7 +191,9 @@ class SlackAdapter:
         surface = SlackSurface(
             self._workspaces,
             edit_interval_ms_min=self._settings.edit_interval_ms_min,
-            streaming=SlackStreams(self._workspaces, self._settings),
+            streaming=SlackStreams(
+                self._workspaces, self._settings, asks_feedback=self._settings.feedback
+            ),
             rights=self._house.rights,
         )
         pump = self._pump = DeliveryPump(

@@ -22,6 +22,7 @@ from adapters.errors import (
 )
 from adapters.slack import limits
 from adapters.slack.client import TOO_LONG, SlackClient
+from adapters.slack.feedback import feedback_row
 from adapters.slack.identity import PLATFORM, team_of
 from adapters.slack.render import page_metadata
 from adapters.slack.workspaces import AllWorkspaces, Workspace
@@ -72,9 +73,16 @@ _ANYWHERE = ""
 class SlackStreams:
     """The streams of all workspaces. Refusals are remembered by this process alone."""
 
-    def __init__(self, workspaces: AllWorkspaces, settings: SlackStreamSettings) -> None:
+    def __init__(
+        self,
+        workspaces: AllWorkspaces,
+        settings: SlackStreamSettings,
+        *,
+        asks_feedback: bool = True,
+    ) -> None:
         """Where they are switched off none is started; those of before are still put right."""
         self._workspaces = workspaces
+        self._asks_feedback = asks_feedback
         self._is_enabled = settings.streaming is SlackStreaming.AUTO
         self._display = settings.stream_display
         self._refused_until: dict[tuple[str, str], float] = {}
@@ -132,6 +140,8 @@ class SlackStreams:
         }
         if chunks := chunks_of(growth):
             arguments["chunks"] = chunks
+        if growth.rates is not None and self._asks_feedback:
+            arguments["blocks"] = [feedback_row(growth.rates)]
         await client.stop_stream(arguments)
 
     async def find(self, place: Place, *, since: datetime, known: Collection[str]) -> str | None:

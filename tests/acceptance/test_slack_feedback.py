@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.slack_stream_settings import SlackStreaming
 from engine.chat.feedback import Rating
 from tests.acceptance.slack_house import House, house, until_says
 from tests.fakes.model_server import Call, FakeModel, Gate, Say
@@ -9,6 +10,7 @@ from tests.fakes.replica import eventually
 from tests.fakes.slack_server import FakeSlack
 from tests.fakes.slack_shown import ShownMessage
 
+pytestmark = pytest.mark.parametrize("slack", list(SlackStreaming), indirect=True)
 SHIP = Call("ask_people", {"question": "Ship it?", "options": ["Yes", "No"]}, "call_ship")
 
 
