@@ -14,7 +14,7 @@ from uuid import UUID
 from engine.chat.answerers import Answerers
 from engine.chat.content import Author
 from engine.chat.form import Form
-from engine.chat.ids import ActionId
+from engine.chat.ids import ActionId, FileId, MessageId
 from engine.chat.writes import ActionState
 
 
@@ -42,11 +42,14 @@ class SurfaceLimits:
     """What a platform allows.
 
     `page_size` as the platform counts characters of rendered text. `edit_interval_ms_min`: least time
-    between two edits of one message.
+    between two edits of one message. `pages_max`: of one reply, beyond which all of it is a file; None:
+    any number. `file_bytes_max`: size of a file; 0: the platform takes none.
     """
 
     page_size: int
     edit_interval_ms_min: int
+    pages_max: int | None = None
+    file_bytes_max: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +75,14 @@ class Page:
 
     `markdown`: the same as the Markdown that the platform shows, where it takes some and the page will
     not change any more; `text` is then for where that is not shown. `can_stop`: the reply is still
-    growing, so offer to stop it.
+    growing, so offer to stop it. `rates`: the whole answer ends here, so people may say what they think
+    of it; the message that it answers.
     """
 
     text: str
     markdown: str = ""
     can_stop: bool = False
+    rates: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,22 @@ class Question:
     named: tuple[str, ...] = ()
 
 
-Outgoing = Page | Question
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file to show in the thread. Once it is there it never changes.
+
+    `file_id`: the stored file whose bytes `data` is to be filled with before it is posted. `instead` is
+    posted where that file is not kept any more.
+    """
+
+    name: str
+    instead: Page
+    data: bytes = b""
+    file_id: FileId | None = None
+
+
+Sayable = Page | Question
+Outgoing = Sayable | Document
 
 
 class TaskState(StrEnum):

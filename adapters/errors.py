@@ -7,6 +7,7 @@ SurfaceError
 ├── StillStreaming   not done; the message is being streamed, so close it first
 ├── StreamOver       not done; the message is not being streamed any more
 ├── StreamRefused    not done; it can be said otherwise
+├── FilesRefused     not done; the platform takes no files here, or not this one
 ├── Denied           not done, and asking again will not help until somebody changes something
 └── Unavailable      the platform did not answer properly; `outcome_unknown` says whether it may
                      have been done all the same
@@ -53,6 +54,10 @@ class StreamOver(SurfaceError):
 
 class StreamRefused(SurfaceError):
     """The platform does not stream this, here or at all. It has not shown anything."""
+
+
+class FilesRefused(SurfaceError):
+    """The platform does not take the file. It has not shown anything; words may pass."""
 
 
 class Denied(SurfaceError):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from config.delivery_settings import DeliverySettings
 from config.schema import setting, tables
 from config.secret import Secret, SecretUrl
 from config.side_settings import NotificationsSettings, SlackNotify, TitlesSettings
@@ -262,27 +263,6 @@ class StreamSettings:
     )
     coalesce_ms: int = setting(
         30, "Parts of this long are sent to other replicas together.", at_least=0, at_most=5000
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliverySettings:
-    """Replies on their way into threads."""
-
-    lease_seconds: float = setting(
-        30.0,
-        "A reply whose deliverer is silent for this long is taken over.",
-        at_least=1,
-        at_most=3600,
-    )
-    heartbeat_seconds: float = setting(
-        10.0, "How often a deliverer says that it is alive.", at_least=0.1, at_most=1200
-    )
-    poll_seconds: float = setting(
-        1.0,
-        "How often deliveries are looked for when no hint arrives.",
-        at_least=0.05,
-        at_most=86_400,
     )
 
 

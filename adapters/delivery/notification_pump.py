@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from uuid import UUID, uuid4
 
 from adapters.errors import Denied, Gone, MessageTooLong, RateLimited, SurfaceError, Unavailable
-from config.settings import DeliverySettings
+from config.delivery_settings import DeliverySettings
 from engine.api import Engine, StoreError
 from engine.chat.notification import Notification
 

@@ -5,10 +5,11 @@ for the delivery to make sense of, after what is sure about the page has been no
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import assert_never
 
-from adapters.contract import MessageRef, Place, Surface
+from adapters.contract import Document, MessageRef, Outgoing, Place, Surface
 from adapters.delivery.delivery_plan import Delete, Edit, LookUp, Post, Seal
 from adapters.delivery.pacing import EditPacer, Wait
 from adapters.delivery.page_ledger import PageLedger
@@ -17,8 +18,12 @@ from adapters.delivery.reply_streams import ReplyStreams
 from adapters.delivery.stream_operations import AnyOperation, Finish, Grow, Start
 from adapters.delivery.wanted_thread import WantedThread
 from adapters.errors import Gone, StillStreaming, SurfaceError, Unavailable
+from engine.chat.files import StoredFile
+from engine.chat.ids import FileId
 
 logger = logging.getLogger(__name__)
+
+ReadFile = Callable[[FileId], Awaitable[StoredFile | None]]
 
 LOOK_UP_AGAIN_SECONDS = 1.0
 """A post that is not found may still be on its way: it is looked up twice, this far apart."""
@@ -35,6 +40,7 @@ class PageCalls:
         ledger: PageLedger,
         wanted: WantedThread,
         streams: ReplyStreams,
+        read_file: ReadFile,
         clock: Callable[[], float],
     ) -> None:
         self._surface = surface
@@ -42,6 +48,7 @@ class PageCalls:
         self._ledger = ledger
         self._wanted = wanted
         self._streams = streams
+        self._read_file = read_file
         self._clock = clock
         self._pacer = EditPacer(interval_ms_min=surface.limits.edit_interval_ms_min)
         self._pacers: dict[str, EditPacer] = {}
@@ -79,10 +86,11 @@ class PageCalls:
     async def _post(self, operation: Post) -> None:
         key, page = operation.key, operation.page
         wanted = self._wanted.page(key, page)
+        outgoing = await self._with_bytes(wanted.outgoing)
         await self._ledger.attempt(key, page, wanted.content_hash)
         try:
             message_id = await self._surface.post(
-                self._place, wanted.outgoing, self._ledger.nonce(key, page)
+                self._place, outgoing, self._ledger.nonce(key, page)
             )
         except SurfaceError as error:
             if not (isinstance(error, Unavailable) and error.outcome_unknown):
@@ -91,6 +99,13 @@ class PageCalls:
         shown = wanted.content_hash
         self._pacers[message_id] = self._pacer.edited(now=self._clock(), shown=shown)
         await self._ledger.posted(key, page, message_id, shown, is_draft=wanted.is_draft)
+
+    async def _with_bytes(self, outgoing: Outgoing) -> Outgoing:
+        """The same, a stored file with what it holds; what is said instead where it is gone."""
+        if not isinstance(outgoing, Document) or outgoing.file_id is None:
+            return outgoing
+        stored = await self._read_file(outgoing.file_id)
+        return outgoing.instead if stored is None else replace(outgoing, data=stored.data)
 
     async def _edit(self, operation: Edit) -> None:
         key, page = operation.key, operation.page

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from adapters.delivery.markdown_parser import parse_placed
 from adapters.delivery.markdown_tree import Leaf, LeafKind, parse_inline, plain
+from adapters.delivery.plain_text import is_boundary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +81,9 @@ def rest_of(leaf: Leaf, position: Position, names: tuple[str, ...]) -> Piece | N
         return Piece(leaf=leaf, rows=rows, resumed=True) if rows else None
     text = leaf.content[position.at :]
     if leaf.kind in (LeafKind.TEXT, LeafKind.HEADING):
-        # A page that was ended on purpose could not know that blanks would follow.
-        text = text.lstrip(" \n")
+        # A page that was ended on purpose could not know that blanks would follow. One with a mark stays.
+        blanks = len(text) - len(text.lstrip(" \n"))
+        text = text[blanks if is_boundary(text, blanks) else blanks - 1 :]
     if not text:
         return None
     if position.reopen and _is_closed_again(position.reopen, text, names):

@@ -12,10 +12,11 @@ checkpoint; there is never a page behind one that could still change.
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from adapters.delivery.page_fill import Cursor, FilledPage, PageDraft
+from adapters.delivery.markdown_leaves import parse_blocks
+from adapters.delivery.page_fill import Cursor, FilledPage, PageDraft, join_pieces
 from adapters.delivery.page_pieces import PageLimit, Piece, Renderer
 from adapters.delivery.plain_text import CleanText, clean, is_blank
 
@@ -36,6 +37,14 @@ class RenderedPage:
     def markdown(self) -> str:
         """The same as the Markdown that the platform takes; empty where it takes none."""
         return self.render.markdown(self.pieces)
+
+    def with_line(self, markdown: str) -> "RenderedPage":
+        """The same page with a paragraph below it, which the page's limit does not count."""
+        end = self.pieces[-1].leaf.lines[1] if self.pieces else 0
+        leaves = parse_blocks(markdown, first_line=end + 2)
+        added = tuple(Piece(leaf=leaf, text=leaf.content) for leaf in leaves)
+        below = join_pieces((piece.leaf, self.render.render(piece)) for piece in added)
+        return replace(self, text=f"{self.text}\n\n{below}", pieces=self.pieces + added)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

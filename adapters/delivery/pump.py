@@ -20,7 +20,7 @@ from adapters.delivery.page_pieces import Renderer
 from adapters.delivery.thread_delivery import DeliveryFailed, Ended, ThreadDelivery
 from adapters.delivery.thread_status import OnStatus
 from adapters.delivery.wakeup import Wakeup
-from config.settings import DeliverySettings
+from config.delivery_settings import DeliverySettings
 from engine.api import ChatMissing, Delivery, Engine, StoreUnavailable
 from engine.chat.changes import ChatChange
 from engine.chat.ids import ChatId

@@ -11,23 +11,29 @@ from adapters.delivery.chat_mirror import NO_MESSAGE
 from engine.chat.answerers import Answerers
 from engine.chat.content import Author
 from engine.chat.form import Form
-from engine.chat.ids import ActionId, MessageId
+from engine.chat.ids import ActionId, FileId, MessageId
 from engine.chat.writes import ActionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKey:
-    """Names an item over its whole life. `turn_id` and `segment` for replies, `action_id` else."""
+    """Names an item over its whole life.
+
+    `turn_id` and `segment` for replies, `turn_id` and `file` for files, `action_id` for questions.
+    """
 
     turn_id: MessageId = NO_MESSAGE
     source_key: str | None = None
     segment: int = 0
     action_id: ActionId | None = None
+    file: str = ""
 
     def __str__(self) -> str:
-        """`reply:12`, `reply:12.1@T1:C1:1700000000.000100`, `action:7`."""
+        """`reply:12`, `reply:12.1@T1:C1:1700000000.000100`, `action:7`, `file:12.reply`."""
         if self.action_id is not None:
             return f"action:{self.action_id}"
+        if self.file:
+            return f"file:{self.turn_id}.{self.file}"
         segment = f".{self.segment}" if self.segment else ""
         source = f"@{self.source_key}" if self.source_key else ""
         return f"reply:{self.turn_id}{segment}{source}"
@@ -38,6 +44,8 @@ class ItemKey:
         kind, _, rest = text.partition(":")
         head, at, source = rest.partition("@")
         number, _, segment = head.partition(".")
+        if kind == "file" and number.isdecimal() and segment:
+            return ItemKey(turn_id=MessageId(int(number)), file=segment)
         if not number.isdecimal() or not (segment or "0").isdecimal():
             return None
         if kind == "action":
@@ -87,4 +95,14 @@ class QuestionItem:
     named: tuple[str, ...] = ()
 
 
-Item = ReplyItem | QuestionItem
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileItem:
+    """One stored file that the agent has handed out. `size` in bytes, as far as it is known."""
+
+    key: ItemKey
+    file_id: FileId
+    name: str
+    size: int
+
+
+Item = ReplyItem | QuestionItem | FileItem

@@ -16,6 +16,7 @@ import msgspec
 
 from adapters.contract import TaskCard
 from adapters.delivery.chat_mirror import NO_MESSAGE, ChatMirror
+from adapters.delivery.item_files import files_of_turn
 from adapters.delivery.plain_text import is_blank
 from adapters.delivery.reply_items import Item, ItemKey, QuestionItem, ReplyItem
 from adapters.delivery.reply_tasks import cards_by_step, live_cards, with_live_results
@@ -149,7 +150,10 @@ def view_of(
     items: list[Item] = []
     for turn in turns:
         if turn.user.id > after_turn:
-            items += _items_of(mirror, turn, asked, is_last=turn is turns[-1])
+            is_last = turn is turns[-1]
+            items += _items_of(mirror, turn, asked, is_last=is_last)
+            if not (is_last and mirror.is_live):
+                items += files_of_turn(turn.user.id, turn.replies)
     is_over = mirror.status in (ShownStatus.WAITING, ShownStatus.ERROR)
     finished = turns if is_over else turns[:-1]
     return ReplyView(

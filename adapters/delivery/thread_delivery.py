@@ -32,6 +32,7 @@ from adapters.delivery.wakeup import Wakeup
 from adapters.delivery.wanted_thread import WantedThread
 from adapters.errors import (
     Denied,
+    FilesRefused,
     Gone,
     MessageTooLong,
     RateLimited,
@@ -40,6 +41,8 @@ from adapters.errors import (
 )
 from engine.api import Delivery, Engine
 from engine.chat.commands import Interrupt
+from engine.chat.files import StoredFile
+from engine.chat.ids import FileId
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +102,7 @@ class ThreadDelivery:
         self._status = StatusTeller(self._place, delivery.chat_id, on_status)
         self._ledger = PageLedger(engine, delivery, patience_seconds=patience_seconds)
         self._watch = ChatWatch(engine, delivery, patience_seconds=patience_seconds)
-        self._wanted = WantedThread(renderer, page_size=surface.limits.page_size)
+        self._wanted = WantedThread(renderer, surface.limits)
         self._streams = ReplyStreams(
             surface.streaming,
             self._place,
@@ -113,6 +116,7 @@ class ThreadDelivery:
             ledger=self._ledger,
             wanted=self._wanted,
             streams=self._streams,
+            read_file=self._read_file,
             clock=clock,
         )
         self._wakeup = Wakeup()
@@ -277,6 +281,8 @@ class ThreadDelivery:
             case MessageTooLong():
                 if not self._wanted.use_smaller_pages():
                     raise DeliveryFailed(error.code, is_denied=True) from error
+            case FilesRefused():
+                self._wanted.use_no_files()
             case Denied() | Gone():
                 raise DeliveryFailed(error.code, is_denied=True) from error
             case _:
@@ -286,6 +292,11 @@ class ThreadDelivery:
                 seconds = UNAVAILABLE_SECONDS_MIN * 2 ** (self._failures - 1)
                 until = self._clock() + min(seconds, UNAVAILABLE_SECONDS_MAX)
                 self._line.hold(method, until=until)
+
+    async def _read_file(self, file_id: FileId) -> StoredFile | None:
+        return await patiently(
+            lambda: self._engine.read_file(file_id), seconds=self._patience_seconds
+        )
 
     def _log(self, error: SurfaceError, method: str) -> None:
         logger.info(

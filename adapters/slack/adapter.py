@@ -30,7 +30,8 @@ from adapters.slack.status_board import Sign, StatusBoard
 from adapters.slack.streams import SlackStreams
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import AllWorkspaces
-from config.settings import DeliverySettings, SlackSettings
+from config.delivery_settings import DeliverySettings
+from config.settings import SlackSettings
 from config.side_settings import NotificationsSettings
 from config.slack_agent_settings import AgentView
 from config.slack_apps import slack_apps
@@ -191,9 +192,12 @@ class SlackAdapter:
         surface = SlackSurface(
             self._workspaces,
             edit_interval_ms_min=self._settings.edit_interval_ms_min,
+            pages_max=self._delivery.pages_max,
+            file_bytes_max=self._delivery.file_bytes_max,
             streaming=SlackStreams(
                 self._workspaces, self._settings, asks_feedback=self._settings.feedback
             ),
+            asks_feedback=self._settings.feedback,
             rights=self._house.rights,
         )
         pump = self._pump = DeliveryPump(

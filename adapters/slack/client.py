@@ -25,6 +25,7 @@ from adapters.errors import (
     Unavailable,
 )
 from adapters.slack.file_download import Downloaded, download
+from adapters.slack.file_upload import send_bytes
 from adapters.slack.response_url import respond
 from adapters.slack.retry_after import retry_after_seconds
 from adapters.slack.shared_files import Missing
@@ -154,6 +155,28 @@ class SlackClient:
     async def stop_stream(self, arguments: dict[str, Any]) -> None:
         """Let a message grow for the last time."""
         await self._call(self._sdk.chat_stopStream(**arguments))
+
+    async def upload_address(self, name: str, size: int) -> tuple[str, str]:
+        """Where to send the bytes of a file, and the file's id. Nothing is shown yet."""
+        answer = await self._call(self._sdk.files_getUploadURLExternal(filename=name, length=size))
+        return str(answer["upload_url"]), str(answer["file_id"])
+
+    async def send_bytes(self, address: str, data: bytes) -> None:
+        """Send a file's bytes to the address that Slack gave for them, which needs no token."""
+        if self._sdk.session is None:
+            raise ValueError("a client that uploads needs a session")
+        await send_bytes(self._sdk.session, address, data)
+
+    async def complete_upload(
+        self, file_id: str, *, title: str, channel: str, thread: str
+    ) -> dict[str, Any]:
+        """Show a file whose bytes were sent; what Slack says of it, which may not be where it is shown."""
+        answer = await self._call(
+            self._sdk.files_completeUploadExternal(
+                files=[{"id": file_id, "title": title}], channel_id=channel, thread_ts=thread
+            )
+        )
+        return next((dict(file) for file in answer.get("files") or ()), {})
 
     async def delete_message(self, channel: str, ts: str) -> None:
         """Take a message back."""

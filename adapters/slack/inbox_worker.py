@@ -16,7 +16,7 @@ from adapters.delivery.wakeup import Wakeup
 from adapters.errors import SurfaceError
 from adapters.slack.identity import PLATFORM
 from adapters.slack.intent_handler import IntentHandler
-from config.settings import DeliverySettings
+from config.delivery_settings import DeliverySettings
 from engine.api import ClaimedEvent, Engine, StoreUnavailable
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from adapters.contract import MessageRef, Outgoing, Page, Place, Question
+from adapters.contract import MessageRef, Page, Place, Question, Sayable
 from adapters.slack import limits
 from adapters.slack.buttons import STOP_ID
+from adapters.slack.feedback import feedback_row
 from adapters.slack.question_blocks import (
     NO_NAMES,
     Names,
@@ -29,7 +30,7 @@ Payload = dict[str, Any]
 
 
 def post_arguments(
-    place: Place, outgoing: Outgoing, nonce: UUID, *, names: Names = NO_NAMES
+    place: Place, outgoing: Sayable, nonce: UUID, *, names: Names = NO_NAMES
 ) -> Payload:
     """The arguments of chat.postMessage; `metadata` is what the message is found by again.
 
@@ -47,7 +48,7 @@ def post_arguments(
     return arguments | ({"blocks": blocks} if blocks else {})
 
 
-def edit_arguments(ref: MessageRef, outgoing: Outgoing, *, names: Names = NO_NAMES) -> Payload:
+def edit_arguments(ref: MessageRef, outgoing: Sayable, *, names: Names = NO_NAMES) -> Payload:
     """The arguments of chat.update. Blocks are always named: those left out would stay."""
     return {
         "channel": ref.place.channel,
@@ -57,7 +58,7 @@ def edit_arguments(ref: MessageRef, outgoing: Outgoing, *, names: Names = NO_NAM
     }
 
 
-def without_markdown(outgoing: Outgoing) -> Outgoing | None:
+def without_markdown(outgoing: Sayable) -> Page | None:
     """The same as plain text, if it was to be shown as a block of Markdown."""
     if isinstance(outgoing, Page) and outgoing.markdown:
         return replace(outgoing, markdown="")
@@ -79,7 +80,7 @@ def nonce_of_message(message: Mapping[str, Any]) -> str | None:
     return nonce if isinstance(nonce, str) else None
 
 
-def _text(outgoing: Outgoing, names: Names) -> str:
+def _text(outgoing: Sayable, names: Names) -> str:
     """What notifications, search and screen readers get."""
     match outgoing:
         case Page(text=text):
@@ -88,10 +89,11 @@ def _text(outgoing: Outgoing, names: Names) -> str:
             return question_fallback(outgoing, names)
 
 
-def _blocks(outgoing: Outgoing, names: Names) -> list[Payload]:
+def _blocks(outgoing: Sayable, names: Names) -> list[Payload]:
     match outgoing:
-        case Page(markdown=markdown) if markdown:
-            return [{"type": MARKDOWN_BLOCK, "text": markdown}]
+        case Page(markdown=markdown, rates=rates) if markdown:
+            rating = [] if rates is None else [feedback_row(rates)]
+            return [{"type": MARKDOWN_BLOCK, "text": markdown}, *rating]
         case Page(text=text, can_stop=can_stop):
             if not can_stop or len(text) > limits.SECTION_TEXT_MAX:
                 return []

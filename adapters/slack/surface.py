@@ -2,14 +2,18 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from adapters.contract import (
+    Document,
     MessageRef,
     Outgoing,
+    Page,
     Place,
     Question,
+    Sayable,
     Streaming,
     SurfaceLimits,
 )
@@ -25,6 +29,7 @@ from adapters.slack.render import (
     post_arguments,
     without_markdown,
 )
+from adapters.slack.uploads import shows_file_of, upload
 from adapters.slack.workspaces import AllWorkspaces, Workspace
 from engine.chat.writes import ActionState
 
@@ -56,16 +61,22 @@ class SlackSurface:
         workspaces: AllWorkspaces,
         *,
         edit_interval_ms_min: int,
+        pages_max: int | None = None,
+        file_bytes_max: int = 0,
         streaming: Streaming | None = None,
+        asks_feedback: bool = True,
         rights: AnswerRights | None = None,
     ) -> None:
         """`rights` knows what people are called who may answer a question."""
-        self._rights = rights
         self._workspaces = workspaces
+        self._asks_feedback = asks_feedback
+        self._rights = rights
         self.streaming = streaming
         self.limits = SurfaceLimits(
             page_size=PAGE_TEXT_MAX,
             edit_interval_ms_min=edit_interval_ms_min,
+            pages_max=pages_max,
+            file_bytes_max=file_bytes_max,
         )
 
     async def post(self, place: Place, outgoing: Outgoing, nonce: UUID) -> str:
@@ -74,7 +85,9 @@ class SlackSurface:
         What Slack does not take as a block is said as text: nothing is lost to its form.
         """
         workspace = await self._workspaces.find(place.installation)
-        client = workspace.client
+        client, outgoing = workspace.client, self._asking(outgoing)
+        if isinstance(outgoing, Document):
+            return await upload(client, place, outgoing, str(nonce))
         names = await self._names(workspace, outgoing)
         try:
             return await client.post_message(post_arguments(place, outgoing, nonce, names=names))
@@ -85,7 +98,10 @@ class SlackSurface:
     async def edit(self, ref: MessageRef, outgoing: Outgoing) -> None:
         """Replace what the message shows, as text where Slack does not take the block. Its metadata stays."""
         workspace = await self._workspaces.find(ref.place.installation)
-        client = workspace.client
+        client, outgoing = workspace.client, self._asking(outgoing)
+        if isinstance(outgoing, Document):
+            # A file that is there shows what it should.
+            return
         names = await self._names(workspace, outgoing)
         try:
             await client.update_message(edit_arguments(ref, outgoing, names=names))
@@ -109,11 +125,17 @@ class SlackSurface:
                 place.channel, place.thread, oldest=oldest, cursor=cursor
             )
             for message in messages:
-                if nonce_of_message(message) == wanted:
+                if nonce_of_message(message) == wanted or shows_file_of(message, wanted):
                     return str(message["ts"])
             if not cursor:
                 break
         return None
+
+    def _asking(self, outgoing: Outgoing) -> Outgoing:
+        """The same, without asking what people think of it where that is switched off."""
+        if self._asks_feedback or not isinstance(outgoing, Page):
+            return outgoing
+        return replace(outgoing, rates=None)
 
     async def _names(self, workspace: Workspace, outgoing: Outgoing) -> Mapping[str, str]:
         """What those are called who may answer an open question, or were named in the answer."""
@@ -129,7 +151,7 @@ class SlackSurface:
         return (await self._workspaces.find(place.installation)).client
 
 
-def _plainer(outgoing: Outgoing, error: SurfaceError) -> Outgoing:
+def _plainer(outgoing: Sayable, error: SurfaceError) -> Page:
     """What to say instead where Slack refused a block of Markdown; raises the error for all else."""
     plain = without_markdown(outgoing) if error.code in BLOCKS_REFUSED else None
     if plain is None:

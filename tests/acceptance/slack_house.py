@@ -18,8 +18,9 @@ from aiohttp import web
 
 from adapters.contract import ChatDefaults
 from adapters.slack.adapter import SlackAdapter
+from config.delivery_settings import DeliverySettings
 from config.secret import Secret
-from config.settings import DeliverySettings, SlackSettings
+from config.settings import SlackSettings
 from config.side_settings import NotificationsSettings
 from config.slack_stream_settings import SlackStreaming
 from config.slack_surface_settings import OFF
@@ -77,6 +78,7 @@ def slack_settings(slack: FakeSlack, *, over_http: bool = False, **fields: Any) 
         edit_interval_ms_min=100,
         call_rate=50.0,
         sockets=1,
+        feedback=False,
         streaming=growth_of(slack),
         stream_interval_ms=100,
         done_reaction=OFF,

@@ -17,6 +17,7 @@ from tests.fakes.slack_shapes import TOMBSTONE_TEXT
 from tests.fakes.slack_sockets import Sockets
 from tests.fakes.slack_state import BotInstall, Channel, Message, Workspace, World
 from tests.fakes.slack_triggers import Triggers
+from tests.fakes.slack_uploads import Uploads
 from tests.fakes.slack_wire import METHODS, Call
 
 Json = dict[str, Any]
@@ -52,6 +53,7 @@ class Backend:
         self.other_sockets: dict[str, Sockets] = {}
         self.world = World(clock)
         self.oauth = OAuth(self.world, clock, self.revoked_tokens)
+        self.uploads = Uploads()
         self.background = Background()
         self.faults = Faults()
         self.rates = RateLimits(

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes import slack_methods_chat as chat
+from tests.fakes import slack_methods_files as files
 from tests.fakes import slack_methods_lookup as lookup
 from tests.fakes import slack_methods_oauth as oauth
 from tests.fakes import slack_methods_streams as streams
@@ -95,6 +96,8 @@ HANDLERS: dict[str, Method] = {
     "bots.info": lookup.bot_info,
     "team.info": lookup.team_info,
     "files.info": lookup.file_info,
+    "files.getUploadURLExternal": files.get_upload_url,
+    "files.completeUploadExternal": files.complete_upload,
     "views.open": views.open_view,
     "views.push": views.push_view,
     "views.update": views.update_view,

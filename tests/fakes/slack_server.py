@@ -24,6 +24,7 @@ from tests.fakes.slack_backend import Backend
 from tests.fakes.slack_clock import SlackClock
 from tests.fakes.slack_deliveries import Delivery, DeliveryKind
 from tests.fakes.slack_methods import answer
+from tests.fakes.slack_methods_files import show_held, take_bytes
 from tests.fakes.slack_oauth import OAuthClient
 from tests.fakes.slack_people import OtherBot, Person
 from tests.fakes.slack_rates import Fault
@@ -205,6 +206,14 @@ class FakeSlack:
     def file(self, name: str, content: bytes, *, mimetype: str = "text/plain") -> FileRecord:
         return self.team.file(name, content, mimetype=mimetype)
 
+    def hold_shares(self) -> None:
+        """From now on, completed uploads are not shown before `release_shares`."""
+        self._backend.uploads.holds_shares = True
+
+    def release_shares(self) -> None:
+        """Show the completed uploads that were held back."""
+        show_held(self._backend)
+
     def thread(self, channel: Channel, root: str | Message | ShownMessage) -> list[ShownMessage]:
         return self._of(channel).thread(channel, root)
 
@@ -340,6 +349,7 @@ class FakeSlack:
         app.router.add_get("/link/", self._serve_link)
         app.router.add_get("/oauth/v2/authorize", self.oauth.ask)
         app.router.add_post("/response/{rest:.+}", self._serve_response_url)
+        app.router.add_post("/upload/v1/{file_id}", self._take_bytes)
         app.router.add_get("/{kind:files-pri|files-pri-download}/{key}/{name}", self._serve_file)
         return app
 
@@ -353,6 +363,9 @@ class FakeSlack:
 
     async def _serve_response_url(self, request: web.Request) -> web.StreamResponse:
         return await answer_response_url(self._backend, request)
+
+    async def _take_bytes(self, request: web.Request) -> web.StreamResponse:
+        return await take_bytes(self._backend, request)
 
     async def _serve_file(self, request: web.Request) -> web.StreamResponse:
         """The bytes for a bearer with files:read; anyone else gets the login page, with status 200."""

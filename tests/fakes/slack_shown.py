@@ -106,7 +106,7 @@ def shown_message(workspace: Workspace, message: Message) -> ShownMessage:
         buttons=tuple(c for c in controls if is_button(c.element)),
         menus=tuple(c for c in controls if not is_button(c.element)),
         reactions=frozen.reactions,
-        files=tuple(file.name for file in frozen.files),
+        files=tuple(str(file.shown.get("title", file.name)) for file in frozen.files),
         metadata=frozen.metadata,
         pings=pings_in(frozen.text, frozen.blocks),
         is_tombstone=frozen.subtype == "tombstone",

@@ -85,6 +85,8 @@ METHODS: dict[str, MethodRule] = {
     "bots.info": _read("users:read", 3),
     "team.info": _read("team:read", 3),
     "files.info": _read("files:read", 4, "file"),
+    "files.getUploadURLExternal": _query("files:write", 4, "filename", "length"),
+    "files.completeUploadExternal": _query("files:write", 4, "files"),
     "reactions.add": _query("reactions:write", 3, "channel", "timestamp", "name"),
     "reactions.remove": _query("reactions:write", 2, "channel", "timestamp", "name"),
     "reactions.get": _read("reactions:read", 3, "channel", "timestamp"),
