@@ -29,7 +29,7 @@ def test_a_growing_document_has_the_tree_of_what_is_there(text: str, step: int) 
 @quick
 @example("---\n\na\n***", 1).via("a rule that goes on as a paragraph")
 @example("a\n\nb |\n--+", 1).via("a table whose second row goes on as text")
-@example("- a\n- b |\n--|", 1).via("an item above what would be a table's second row")
+@example("- a\n- b |\n--|\n\nc\n", 1).via("an item above what would be a table's second row")
 @example('{\n"k": 1\n}\na\n===', 1).via("JSON, and text that turns out to be a heading")
 @given(markup_soup, st.sampled_from((1, 3)))
 def test_growing_soup_has_the_tree_of_what_is_there(text: str, step: int) -> None:

@@ -164,6 +164,13 @@ def test_a_table_in_a_paragraph_that_was_cut_loses_nothing() -> None:
         assert [word for word in ("name", "place", "Bo", "lighthouse") if word not in joined] == []
 
 
+def test_a_table_that_a_cut_emphasis_turns_out_to_head_loses_no_row() -> None:
+    words = "Ada sails to the harbour. " * 30
+    text = f"**{words}** | place\n---|---\nAda | one\nBo | two\nCy | three\n"
+    joined = "\n".join(pages_of(text, PageLimit(chars_max=400)))
+    assert [word for word in ("one", "two", "three") if word not in joined] == []
+
+
 def test_emphasis_that_is_never_closed_leaves_no_marker_on_the_next_page() -> None:
     pages = pages_of("harbour " * 440 + "**" + "lighthouse " * 80 + "end")
     assert pages[1].startswith("lighthouse")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.delivery.plain_text import (
+    CleanText,
     boundary_before,
     clean,
     display_width,
@@ -98,3 +99,17 @@ def test_wide_characters_take_two_columns_and_marks_none() -> None:
         1,
         2,
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["a\r\nb\rc", "\ufeffa\ufeffb", "a\ud83d\ude00b", "\ud83dx", "\0a\x0bb", "é\r\n"]
+)
+def test_a_text_that_grows_is_cleaned_as_the_whole(text: str) -> None:
+    growing = CleanText()
+    for length in range(len(text) + 1):
+        growing = growing.grown(text[:length])
+        assert growing.text == clean(text[:length], final=False)
+
+
+def test_another_text_is_cleaned_afresh() -> None:
+    assert CleanText().grown("harbour").grown("light\rhouse").text == "light\nhouse"

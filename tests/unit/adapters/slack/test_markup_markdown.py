@@ -89,6 +89,12 @@ def test_what_goes_on_after_a_cut_begins_no_list_or_heading() -> None:
     assert shown.split() == text.split()
 
 
+def test_what_follows_code_in_a_nested_item_is_no_code() -> None:
+    page = page_of("1. a\n   - b\n\n     ```\n     x\n     ```\n\n     after")
+    assert code_blocks_of(page) == ["x"]
+    assert page.endswith("\n\nafter")
+
+
 def table(rows: int, columns: int, cell: str = "x") -> str:
     line = "|" + f" {cell} |" * columns
     return f"{line}\n|{'---|' * columns}\n" + "\n".join([line] * rows)
