@@ -126,14 +126,20 @@ async def test_nothing_that_the_model_says_pings_anybody(
 
 
 @both_ways
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_an_error_is_said_once_without_secrets(
-    slack: FakeSlack, model: FakeModel, database_url: str, caplog: pytest.LogCaptureFixture
+    slack: FakeSlack,
+    model: FakeModel,
+    database_url: str,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    over_http: bool,
 ) -> None:
     """D9"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.refuse(401, "Incorrect API key provided: sk-canary-secret-1234567890.")
     model.say("Back again.")
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         question = await ada.say(harbour, "<@BOT> hi")
         await slack.wait_until(lambda: texts(slack, harbour, question))
         (said,) = texts(slack, harbour, question)

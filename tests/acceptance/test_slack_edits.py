@@ -1,5 +1,7 @@
 """Editing and deleting one's own messages in Slack: what it changes, and whom it never costs a word."""
 
+import pytest
+
 from engine.chat.view import ShownStatus
 from tests.acceptance.slack_house import (
     both_ways,
@@ -18,14 +20,15 @@ def asked(model: FakeModel) -> list[str]:
 
 
 @both_ways
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_editing_the_last_message_answers_it_anew_in_place(
-    slack: FakeSlack, model: FakeModel, database_url: str
+    slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
     """D11"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.say("Six.")
     model.say("Eight.")
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         question = await ada.say(harbour, "<@BOT> three and three?")
         (before,) = await until_says(slack, harbour, question, "Six.")
         await ada.edit(question, "<@BOT> four and four?")
@@ -56,13 +59,14 @@ async def test_editing_an_earlier_message_changes_the_chat_but_answers_nothing_a
     assert len(model.streamed) == 3
 
 
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_editing_and_deleting_queued_messages_changes_the_queue(
-    slack: FakeSlack, model: FakeModel, database_url: str
+    slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
     """D11"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Say("Wait"), Gate("wait"), Say(".")], [Say("Now.")])
-    async with house(slack, model, database_url) as wren:
+    async with house(slack, model, database_url, over_http=over_http) as wren:
         question = await ada.say(harbour, "<@BOT> go")
         await until_growing(slack, harbour, question, "Wait")
         mended = await ada.say(harbour, "tow", thread_ts=question.ts)

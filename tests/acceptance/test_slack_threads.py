@@ -81,14 +81,15 @@ async def test_files_and_broadcast_replies_are_heard(
     assert len(model.streamed) == 2
 
 
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_nobody_but_people_starts_a_run(
-    slack: FakeSlack, model: FakeModel, database_url: str
+    slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
     """D10"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     gull = slack.other_bot("Gull")
     harbour.members.append(gull.user_id)
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         question = await ada.say(harbour, "<@BOT> see https://example.com")
         (answer,) = await until_says(slack, harbour, question, "All right.")
         await gull.say(harbour, "<@BOT> hello")
@@ -139,13 +140,14 @@ async def test_the_reply_grows_in_one_message(
 
 
 @both_ways
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_text_typed_meanwhile_waits_its_turn(
-    slack: FakeSlack, model: FakeModel, database_url: str
+    slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
     """D12"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Say("First"), Gate("first"), Say(".")], [Say("Second.")], [Say("Third.")])
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         question = await ada.say(harbour, "<@BOT> one")
         await until_growing(slack, harbour, question, "First")
         await ada.say(harbour, "two", thread_ts=question.ts)
@@ -175,13 +177,14 @@ async def test_text_typed_meanwhile_interrupts_where_that_is_wanted(
 
 
 @pytest.mark.parametrize("way", ["word", "mention", "button", "reaction", "question", "native"])
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_stop_means_stop(
-    slack: FakeSlack, model: FakeModel, database_url: str, way: str
+    slack: FakeSlack, model: FakeModel, database_url: str, way: str, *, over_http: bool
 ) -> None:
     """D13"""
     ada, bo, harbour = slack.user("Ada"), slack.user("Bo"), slack.channel("harbour")
     model.script([Say("So much to"), Gate("never")])
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         question = await ada.say(harbour, "<@BOT> tell me all")
         growing = await until_growing(slack, harbour, question, "So much to")
         match way:
@@ -262,13 +265,14 @@ async def test_a_chat_that_was_put_away_is_taken_out_by_a_reply(
         assert not (await wren.replica.view(chat_id)).archived
 
 
+@pytest.mark.parametrize("over_http", [False, True], ids=["socket", "http"])
 async def test_threads_of_one_channel_are_answered_side_by_side(
-    slack: FakeSlack, model: FakeModel, database_url: str
+    slack: FakeSlack, model: FakeModel, database_url: str, *, over_http: bool
 ) -> None:
     """D12, B27"""
     ada, harbour = slack.user("Ada"), slack.channel("harbour")
     model.script([Gate("slow"), Say("Slow.")])
-    async with house(slack, model, database_url):
+    async with house(slack, model, database_url, over_http=over_http):
         slow = await ada.say(harbour, "<@BOT> slow")
         await model.reached("slow")
         model.say("Quick.")
