@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adapters.contract import Outgoing, Page
+from adapters.contract import Outgoing, Page, SurfaceLimits
 from adapters.delivery.delivery_plan import KnownPages, Operation, adopt, plan
 from adapters.delivery.item_pages import ItemCutter, MakeStreamed
 from adapters.delivery.page_pieces import Renderer
@@ -33,8 +33,8 @@ class WantedThread:
 
     __slots__ = ("_cutter", "_pages", "_wordless_since")
 
-    def __init__(self, renderer: Renderer, *, page_size: int) -> None:
-        self._cutter = ItemCutter(renderer, page_size=page_size)
+    def __init__(self, renderer: Renderer, limits: SurfaceLimits) -> None:
+        self._cutter = ItemCutter(renderer, limits)
         self._pages: dict[tuple[ItemKey, int], PageToSend] = {}
         self._wordless_since: dict[ItemKey, float] = {}
 
@@ -43,7 +43,9 @@ class WantedThread:
     ) -> tuple[Operation, ...]:
         """What to do, the most important first; `page` then gives the pages that it names."""
         ends = _ends_of(known)
-        cuts = [self._cutter.cut(item, ends.get(item.key, ())) for item in view.items]
+        cuts = [
+            cut for item in view.items for cut in self._cutter.cuts(item, ends.get(item.key, ()))
+        ]
         self._note_wordless(view, now)
         wanted = adopt((cut.wanted for cut in cuts), {key for key, _ in known})
         self._pages = {
@@ -79,6 +81,10 @@ class WantedThread:
     def use_smaller_pages(self) -> bool:
         """Halve the size of pages. False: they are small enough."""
         return self._cutter.use_smaller_pages()
+
+    def use_no_files(self) -> None:
+        """Say in words, or in further pages, what would be files."""
+        self._cutter.use_no_files()
 
     def _note_wordless(self, view: ReplyView, now: float) -> None:
         self._wordless_since = {
