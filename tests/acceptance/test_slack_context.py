@@ -178,12 +178,12 @@ async def test_an_edit_keeps_what_was_quoted(
     model.say("Eight.")
     async with house(slack, model, database_url):
         root = await bo.say(harbour, "The boat leaks")
-        question = await ada.say(harbour, "<@BOT> waht now?", thread_ts=root.ts)
+        question = await ada.say(harbour, "<@BOT> what is now?", thread_ts=root.ts)
         await until_says(slack, harbour, root, "Six.")
         await ada.edit(question, "<@BOT> what now?")
         await until_says(slack, harbour, root, "Eight.")
     before, after = (request.last_text for request in model.streamed)
-    assert after == before.replace("waht", "what")
+    assert after == before.replace("what is", "what")
 
 
 async def test_a_mention_added_by_an_edit_brings_the_thread(

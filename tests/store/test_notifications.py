@@ -81,7 +81,7 @@ async def test_claim_has_one_holder_until_it_ends(machine: ChatMachine, pool: Po
 async def test_words_are_claimed_by_their_platform(machine: ChatMachine, pool: Pool) -> None:
     await ready(machine, pool)
     rows = Notifications(pool)
-    for platform in ("slac", "discord"):
+    for platform in ("sla", "discord"):
         assert await rows.claim_ready(platform, claim=OTHER, limit=9, seconds=60) == ()
     (item,) = await rows.claim_ready("slack", claim=OTHER, limit=9, seconds=60)
     assert (item.text, item.title, item.owner) == ("It is done.", "hello", ADA)
