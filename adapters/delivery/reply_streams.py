@@ -255,10 +255,8 @@ class ReplyStreams:
     async def _finish(self, operation: Finish) -> None:
         """Close a page's stream; a page that is whole then is sealed."""
         message_id, key, page = operation.message_id, operation.key, operation.page
-        nonce, growth = self._ledger.nonce(key, page), operation.growth
-        outgoing = self._wanted.page(key, page).outgoing
-        if operation.is_whole and isinstance(outgoing, Page):
-            growth = replace(growth, rates=outgoing.rates)
+        nonce = self._ledger.nonce(key, page)
+        growth, is_whole = self._with_ending(operation)
         try:
             await self._required().close(self._ref(message_id), growth, nonce)
         except (RateLimited, StreamOver, Gone) as error:
@@ -274,10 +272,21 @@ class ReplyStreams:
             self._could_not_close(operation, is_too_long=isinstance(error, MessageTooLong))
             return
         self._let_go(message_id)
-        if operation.is_whole:
+        if is_whole:
             content_hash = self._wanted.page(key, page).content_hash
             self._ledger.shows(key, page, content_hash)
             await self._ledger.seal(key, page, content_hash)
+
+    def _with_ending(self, operation: Finish) -> tuple[Growth, bool]:
+        """The last growth with what stands below the page, and whether the page is whole then."""
+        if not operation.is_whole:
+            return operation.growth, False
+        outgoing = self._wanted.page(operation.key, operation.page).outgoing
+        rates = outgoing.rates if isinstance(outgoing, Page) else None
+        if rates is not None and self._open[operation.message_id].closes_bare:
+            # It may have been that which was refused; an edit adds it.
+            return operation.growth, False
+        return replace(operation.growth, rates=rates), True
 
     def adopt(self, message_id: str) -> None:
         """A message is being streamed that we thought was not: it is closed before it is edited."""
@@ -320,10 +329,10 @@ class ReplyStreams:
 
     def _could_not_close(self, operation: Finish, *, is_too_long: bool) -> None:
         stream = self._open[operation.message_id]
-        if operation.growth == NOTHING:
-            stream = replace(stream, is_unclosable=True)
-        elif is_too_long:
+        if is_too_long and operation.growth != NOTHING:
             stream = replace(stream, is_doubtful=True)
+        elif stream.closes_bare or stream.is_doubtful:
+            stream = replace(stream, is_unclosable=True)
         else:
             stream = replace(stream, closes_bare=True)
         self._open[operation.message_id] = stream

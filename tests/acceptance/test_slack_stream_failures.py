@@ -23,6 +23,7 @@ from tests.acceptance.slack_streams import (
     START,
     STOP,
     half_and_half,
+    typed,
     until_stopped,
 )
 from tests.fakes.model_server import Drop, FakeModel, Gate, Say
@@ -176,6 +177,43 @@ async def test_a_stop_that_is_refused_for_good_loses_no_text(
         slack.clock.advance(STREAM_SECONDS_MAX)
         await slack.wait_until(lambda: slack.calls(EDIT))
         await until_says(slack, harbour, question, "Half and half.")
+
+
+async def test_buttons_that_a_stream_does_not_take_are_added_by_an_edit(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D6"""
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    slack.fail_next(
+        STOP, error="invalid_blocks", times=1000, when=lambda args: bool(args.get("blocks"))
+    )
+    model.script(half_and_half())
+    async with house(slack, model, database_url, feedback=True):
+        question = await ada.say(harbour, "<@BOT> hi")
+        growing = await until_growing(slack, harbour, question, "Half")
+        model.release("half")
+        await slack.wait_until(
+            lambda: "context_actions" in str(answers(slack, harbour, question)[0].blocks)
+        )
+        (shown,) = answers(slack, harbour, question)
+    assert (shown.ts, shown.plain, shown.is_streaming) == (growing.ts, "Half and half.", False)
+
+
+async def test_a_reply_that_is_made_anew_takes_its_streams_over(
+    slack: FakeSlack, model: FakeModel, database_url: str
+) -> None:
+    """D6, D11: the first message is put right, and a further one is closed before it is deleted."""
+    ada, harbour = slack.user("Ada"), slack.channel("harbour")
+    long = "\n\n".join(f"Paragraph {n}: " + "word " * 60 for n in range(16))
+    model.script([*typed(long, size=60), Gate("never")], [Say("Anew.")])
+    async with house(slack, model, database_url):
+        question = await ada.say(harbour, "<@BOT> hi")
+        await slack.wait_until(lambda: len(answers(slack, harbour, question)) > 1, timeout=30)
+        first = answers(slack, harbour, question)[0]
+        await ada.edit(question, "<@BOT> hello")
+        (shown,) = await until_says(slack, harbour, question, "Anew.")
+    assert shown.ts == first.ts
+    assert slack.calls("chat.delete")
 
 
 async def test_a_stream_that_died_is_finished_by_an_edit(

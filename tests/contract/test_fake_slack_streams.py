@@ -68,7 +68,7 @@ async def test_a_stream_grows_and_is_closed_with_metadata(
     asked, place = await begin(slack, client, said("One "))
     await client.chat_appendStream(**place, chunks=said("two "))
     (growing,) = slack.replies(slack.channel("harbour"), asked)
-    assert (growing.plain, growing.is_streaming) == ("One two ", True)
+    assert (growing.plain, growing.is_streaming) == ("One two", True)
     mark = {"event_type": "page", "event_payload": {"nonce": "n"}}
     await client.chat_stopStream(**place, chunks=said("three."), metadata=mark)
     (shown,) = slack.replies(slack.channel("harbour"), asked)
