@@ -129,7 +129,7 @@ def _read_file(name: str, problems: list[Problem]) -> str:
     try:
         return Path(name).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        problems.append(_unreadable(name, f"named by {CONFIG_ENV_NAME}", error))
+        problems.append(_unreadable(name, f"named by {CONFIG_ENV_NAME} or --config", error))
         return ""
 
 

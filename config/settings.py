@@ -291,7 +291,7 @@ class SlackSettings(SlackInboundSettings):
         ("stop", "!stop"), "A message in the thread that is only this stops the agent."
     )
     stop_reaction: str = setting(
-        "octagonal_sign", "A reaction with this emoji on the reply stops the agent."
+        "octagonal_sign", "A reaction with this emoji on any message of the thread stops the agent."
     )
     notify: SlackNotify = setting(
         SlackNotify.DM,

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from config.errors import Problem
 from config.settings import Role, Settings, SlackSettings
 from config.slack_app_settings import InstallPolicy, SlackAppSettings
+from config.slack_values import misfits_of_app, misfits_of_slack
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECTION: Final = "slack"
@@ -29,11 +30,13 @@ def speaks_and_hears(app: SlackAppSettings) -> bool:
 def contradictions_of_slack(settings: Settings) -> Iterator[Problem]:
     """Yield what is wrong with the Slack apps."""
     apps = slack_apps(settings.slack)
+    yield from misfits_of_slack(settings.slack)
     if not apps and Role.SLACK in settings.roles:
         yield _no_token(_SECTION)
     for name, app in apps.items():
         where = f"{_SECTION}.apps.{name}" if name else _SECTION
         yield from _flaws_of(app, where)
+        yield from misfits_of_app(app, where)
         if app.can_be_installed:
             yield from _flaws_of_installs(app, where)
     if any(app.can_be_installed for app in apps.values()):

@@ -12,7 +12,7 @@ class SlackInboundSettings(SlackSurfaceSettings):
 
     files_max: int = setting(
         10,
-        "Files of one message that are taken, each as large as `files.max_bytes` allows.",
+        "Files of one message that are taken, each as large as `files.bytes_max` allows.",
         at_least=0,
         at_most=50,
     )

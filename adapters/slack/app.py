@@ -214,7 +214,9 @@ class SlackApp:
             try:
                 identity = await self._identify(client)
             except SurfaceError as error:
-                self.trouble = f"Slack does not say who we are: {error.code}"
+                self.trouble = (
+                    f"Slack does not say who we are: {error.code}; `threadwright doctor` tells more"
+                )
                 self.is_pending = False
                 extra = {"action": "slack_not_identified", "code": error.code, "app": self.name}
                 logger.warning("Slack does not say who we are", extra=extra)

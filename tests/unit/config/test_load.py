@@ -177,7 +177,7 @@ def test_missing_secret_file_says_which_variable_named_it() -> None:
 def test_missing_config_file_says_which_variable_named_it() -> None:
     (problem,) = problems_of({"THREADWRIGHT_CONFIG": "/nowhere/x.toml"})
     assert problem.startswith(
-        "/nowhere/x.toml: cannot be read (named by THREADWRIGHT_CONFIG): No such"
+        "/nowhere/x.toml: cannot be read (named by THREADWRIGHT_CONFIG or --config): No such"
     )
 
 
