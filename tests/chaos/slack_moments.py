@@ -111,7 +111,9 @@ class Moment:
         is_mine = f"{self.name}:" in text and self.saying in text
         if self.story is Story.LONG:
             is_mine = is_mine and f"{self.name}: 0 " not in text
-        return is_mine and not (self.is_final and args.get("blocks"))
+        blocks = args.get("blocks") or []
+        is_growing = any(block["type"] == "actions" for block in blocks)
+        return is_mine and not (self.is_final and is_growing)
 
     async def until_told(
         self, slack: FakeSlack, pool: Pool, channel: Channel, root: Message, person: Person

@@ -69,7 +69,7 @@ def test_what_no_person_said_is_not_kept(fields: dict[str, Any]) -> None:
     "body",
     [
         event("member_joined_channel", user="UADA", channel="C1"),
-        event("app_home_opened", user="UADA", channel="D1", tab="home"),
+        event("channel_rename", user="UADA", channel="D1"),
         event("tokens_revoked", tokens={"bot": ["UWREN"]}),
         event("reaction_added", user="UADA", reaction="+1", item={"channel": "C1", "ts": TS}),
         event("reaction_removed", user="UADA", reaction="octagonal_sign", item={"channel": "C1"}),
