@@ -40,6 +40,9 @@ _PACE = {
     "THREADWRIGHT_DELIVERY_POLL_SECONDS": "0.1",
     "THREADWRIGHT_SLACK_EDIT_INTERVAL_MS_MIN": "100",
     "THREADWRIGHT_SLACK_CALL_RATE": "50",
+    # A mark set after the end of a test would be told of to nobody.
+    "THREADWRIGHT_SLACK_DONE_REACTION": "off",
+    "THREADWRIGHT_SLACK_FAILED_REACTION": "off",
     "THREADWRIGHT_SLACK_SOCKETS": "1",
     # Replies grow by edits unless a test says otherwise.
     "THREADWRIGHT_SLACK_STREAMING": "edits",
