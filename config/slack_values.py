@@ -9,7 +9,7 @@ from config.settings import SlackSettings
 from config.slack_app_settings import SlackAppSettings
 
 _USER: Final = re.compile(r"[UW][A-Z0-9]+")
-_TEAM: Final = re.compile(r"[TE][A-Z0-9]+")
+_TEAM: Final = re.compile(r"(?:T|E)[A-Z0-9]+")
 _COMMAND: Final = re.compile(r"/[a-z0-9_-]{1,31}")
 _EMOJI: Final = re.compile(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?")
 _APP_PREFIXES: Final = ("xapp-",)
