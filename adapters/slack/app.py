@@ -214,9 +214,7 @@ class SlackApp:
             try:
                 identity = await self._identify(client)
             except SurfaceError as error:
-                self.trouble = (
-                    f"Slack does not say who we are: {error.code}; `threadwright doctor` tells more"
-                )
+                self.trouble = f"Slack does not say who we are: {error.code}"
                 self.is_pending = False
                 extra = {"action": "slack_not_identified", "code": error.code, "app": self.name}
                 logger.warning("Slack does not say who we are", extra=extra)

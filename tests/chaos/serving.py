@@ -39,6 +39,8 @@ _PACE = {
     "THREADWRIGHT_DELIVERY_HEARTBEAT_SECONDS": "0.3",
     "THREADWRIGHT_DELIVERY_POLL_SECONDS": "0.1",
     "THREADWRIGHT_SLACK_EDIT_INTERVAL_MS_MIN": "100",
+    # Long replies are told in messages to their end.
+    "THREADWRIGHT_DELIVERY_PAGES_MAX": "100",
     "THREADWRIGHT_SLACK_CALL_RATE": "50",
     # A mark set after the end of a test would be told of to nobody.
     "THREADWRIGHT_SLACK_DONE_REACTION": "off",
